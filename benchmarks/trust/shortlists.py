@@ -65,7 +65,7 @@ def drawn(seed: int) -> Table:
         "stat": str(rng.choice(STATISTICS)),
         "first_stage": str(rng.choice(["logistic", "toppush", "ranksvm"])),
         "n_candidates": int(rng.integers(2, 8)),
-        "epsilon": float(rng.choice([1e-4, 0.01, 0.1, 0.25])),
+        "margin": float(rng.choice([1e-4, 0.01, 0.1, 0.25])),
         "C": float(rng.choice([0.0, 0.0, 0.05])),
         "gain": str(rng.choice(["exponential", "linear"])),
         "positive": signs,
@@ -132,7 +132,7 @@ def _problem(table: Table, before: Floats) -> Problem | None:
     return Problem.build(
         table.X[:, columns],
         counted,
-        epsilon=options["epsilon"],
+        epsilon=options["margin"],
         C=options["C"],
         max_features=options["max_features"],
         signs=signs[columns],

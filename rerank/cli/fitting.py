@@ -183,9 +183,7 @@ def check_meant(
         refuse_idle({"--cv": cv, "--safeguard": safeguard}, why)
     elif given["solver"] == "none":
         refuse_idle({"--solver none": True}, "it fits nothing that held-out rows could judge; add --free")
-    epsilon, candidates, folds = (given[name] for name in ("epsilon", "n_candidates", "cross_fit"))
-    if given["margin"] is not None:
-        refuse_idle({"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out")
+    candidates, folds = given["n_candidates"], given["cross_fit"]
     if given["first_stage"] == "none":
         idle = {"--candidates": None if candidates in ("auto", "0") else candidates}
         idle["--cross-fit"] = None if folds in ("auto", "none") else folds

@@ -4,6 +4,7 @@ Numbers may be of Python's types or of NumPy's; a boolean is not a number.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
@@ -114,8 +115,23 @@ def _no_seed(given: Any, most: int = 2**32 - 1) -> InputError:
     )
 
 
-def without(gone: Mapping[str, str]) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Make an ``__init__`` refuse parameters of earlier versions with what to use; its signature stays its own."""
+def of_today(given: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Parameters by their names of today; where the caller's caller gave one by its last name, it is warned."""
+    found = {name: value for name, value in given.items() if name not in renamed}
+    for old in given.keys() & renamed.keys():
+        new = renamed[old]
+        warnings.warn(f"{old!r} is called {new!r} now and goes with the next release; give {new}.", FutureWarning, 3)
+        if found.get(new) is None:
+            found[new] = given[old]
+    return found
+
+
+def without(
+    gone: Mapping[str, str], renamed: Mapping[str, str] | None = None
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Make an ``__init__`` refuse parameters of earlier versions with what to use, and take those that are ``renamed``
+    with a warning; its signature stays its own.
+    """
 
     def decorated(init: Callable[P, None]) -> Callable[P, None]:
         @wraps(init)
@@ -123,7 +139,7 @@ def without(gone: Mapping[str, str]) -> Callable[[Callable[P, None]], Callable[P
             for name in given:
                 if name in gone:
                     raise InputError(f"{type(args[0]).__name__} has no {name!r} any more: {gone[name]}.")
-            init(*args, **given)
+            init(*args, **(of_today(given, renamed) if renamed else given))
 
         return checked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InputError, InputWarning
 from rerank.errors.stops import enough_memory
 from rerank.errors.telling import of_kind
-from rerank.io.options import without
+from rerank.io.options import of_today, without
 from rerank.io.table import Table
 from rerank.problem.lists import Indices
 from rerank.ranks.row_gains import IdealGains
@@ -23,7 +23,7 @@ from rerank.reranker.data import Arguments, Weights, data_of
 from rerank.reranker.describe import audit_of
 from rerank.reranker.files import document, export
 from rerank.reranker.fit import fit
-from rerank.reranker.options import Options
+from rerank.reranker.options import RENAMED, Options
 from rerank.reranker.pool import Pool, pool_of
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.solution import UNUSED
@@ -82,10 +82,11 @@ class Reranker(Options, Ranker):
         Where its folds do not end in time, it is kept as it is.
     node_limit : int or None
         Boxes of the search, and nodes of a solver, after which each stops. 0 is for good weights soon, without a proof.
-    epsilon : float, str, Fraction or "auto"
-        Margin by which a relevant row has to beat another, in units of the scaled score. It is the rational that is
-        written: .05 and ``"1/20"`` are the same. "auto" and 0 are the smallest that solver and certificate support,
-        1e-4 or a little more.
+    margin : float, str, Fraction or "auto"
+        Margin by which a relevant row has to beat another: with a radius in deviations of the first stage's score, with
+        ``normalise`` in units of the score, else in units of the scaled score. It is the rational that is written: .05
+        and ``"1/20"`` are the same. "auto" and 0 are the smallest that solver and certificate support, 1e-4 or a little
+        more.
     C : float
         Penalty for each feature with a weight, in the unit of the statistic.
     max_features : int or None
@@ -104,9 +105,6 @@ class Reranker(Options, Ranker):
         weight, in deviations of the score for one deviation of the column. 0 is the first stage itself.
     prior : "auto", "equal" or array
         With ``first_stage=None`` and a radius, weights of the score to correct, by default one over each deviation.
-    margin : float, str, Fraction or None
-        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``; with ``normalise``
-        in units of the score. 0 is the smallest margin, as "auto" is.
     window : float or None
         Width c: fit hits around the depth N of the statistic, paid less and less from place N/c to place c N.
     list_length : int or None
@@ -445,6 +443,10 @@ class Reranker(Options, Ranker):
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""
         document.save(self._fitted(), path)
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as scikit-learn's tools do; one by its last name with a warning."""
+        return cast(Self, super().set_params(**of_today(params, RENAMED)))
+
     def _program(self) -> str:
         """Name of the program that ``formulation`` asks for."""
         return chosen_formulation(self.formulation, self._fitted().task.statistic)
@@ -458,7 +460,9 @@ class Reranker(Options, Ranker):
         return {name: value for name, value in super().__getstate__().items() if name != "_arguments"}
 
     def __getattr__(self, name: str) -> Any:
-        """Say of a method that is gone what to use."""
+        """A parameter by its last name; of a method that is gone, what to use."""
+        if name in RENAMED:
+            return getattr(self, RENAMED[name])
         if name in PARTS:
             raise AttributeError(
                 f"{type(self).__name__} has no {name!r} any more: read the rows and columns that count into one table, "
@@ -480,7 +484,7 @@ class Reranker(Options, Ranker):
         return self
 
 
-Reranker.__init__ = without(GONE)(Options.__init__)  # type: ignore[method-assign]
+Reranker.__init__ = without(GONE, RENAMED)(Options.__init__)  # type: ignore[method-assign]
 
 
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:

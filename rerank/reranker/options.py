@@ -9,6 +9,7 @@ Nothing is imported here that takes time, so that the command line can show its 
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -61,10 +62,11 @@ def worded(words: Mapping[str, Any], wrong: str, text: str, number: type = int) 
         raise InputError(wrong.format(repr(text))) from None
 
 
-def _margin(text: str) -> Any:
-    from rerank.problem import margin_of
-
-    return text if text == "auto" else margin_of("--epsilon", text, "auto or a positive number")
+def _margin(text: str) -> float | str:
+    """A margin as a number; what is none, such as auto and 1/20, as it is written."""
+    with suppress(ValueError):
+        return float(text)
+    return text
 
 
 def _squares(wanted: bool) -> Any:
@@ -147,7 +149,17 @@ class Options:
     node_limit: int | None = option(
         None, help="Stop the search after so many boxes, at the same place on every run.", kept=True
     )
-    epsilon: float | str = option("auto", help="Margin in units of the scaled score, or auto.", kind=str, read=_margin)
+    margin: Any = option(
+        "auto",
+        "--margin",
+        "--epsilon",
+        help="Least lead that counts: in deviations with --radius, in the score with --normalise, else in the scaled "
+        "score; or auto.",
+        kind=str,
+        read=_margin,
+        kept=True,
+        before=None,
+    )
     C: float = option(0.0, "--C", help="Penalty for one feature, in the unit of the statistic.")
     max_features: int | None = option(None, help="At most this many columns, those of a logistic regression included.")
     positive: Any = option(False, help="Non-negative weights only.", kind=bool)
@@ -155,7 +167,6 @@ class Options:
     pos_label: Any = option(None)
     prior: Any = option("auto")
     radius: float | None = option(None, help="Correct the first stage by at most this much, in deviations.", kept=True)
-    margin: float | None = option(None, help="Margin in deviations, with --radius.", kept=True)
     window: float | None = option(None, help="Fit hits around place N, with this width (2).", kept=True)
     cross_fit: bool | int | str = option(
         "auto",
@@ -219,6 +230,9 @@ class Options:
         kept=True,
     )
 
+
+RENAMED = {"epsilon": "margin"}
+"""Parameters of the last release that have another name now."""
 
 KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Options) if each.metadata["kept"]}
 """Parameters among the settings of a model file, and their values in files that lack them."""

@@ -44,7 +44,8 @@ class Task:
     formulation: str
     solver: str
     presolve: bool
-    epsilon: Margin | None  # None for the automatic margin; in units of the score where ``by_score``
+    epsilon: Margin | None  # None for the automatic margin
+    by_score: bool  # whether it is in units of the score of normalised weights
     C: float
     max_features: int | None
     signs: NDArray[np.int8]  # of each column: 1 for a weight >= 0, -1 for one <= 0, 0 for a free one
@@ -66,11 +67,6 @@ class Task:
     normalise: str | None = None
     members: bool = False  # whether the scores of a blend's members are what is reranked
     given: Mapping[str, Any] = field(default_factory=dict)  # the parameters of the estimator, as they were given
-
-    @property
-    def by_score(self) -> bool:
-        """Whether the margin is in units of the score of normalised weights."""
-        return self.normalise is not None and self.given.get("margin") is not None and self.epsilon is not None
 
     def candidates(self, longest_list: int) -> int | None:
         """K; "auto" is None for lists that are not long, or where every place counts in the statistic."""
@@ -103,15 +99,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
             f"presolve=False asks for a program alone, and no program states {statistic.name!r}; leave presolve at "
             "True, or use solver='search'."
         )
-    epsilon = _epsilon(options["epsilon"])
-    normalise = _normalise(options, radius)
-    if (margin := options.get("margin")) is not None:
-        if radius is None and normalise is None:
-            raise InputError(
-                f"margin is {margin!r} in deviations of the prior, and without a radius there is no prior; give a "
-                "radius, or use epsilon."
-            )
-        epsilon = _margin("margin", margin, "a number, at least 0")
+    normalise, epsilon = _normalise(options, radius), _margin(options["margin"])
     verbose, members = options["verbose"], by_members(options.get("features"))
     return Task(
         quoted=quoted,
@@ -121,6 +109,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         solver=solver,
         presolve=_truth("presolve", options["presolve"]),
         epsilon=epsilon,
+        by_score=normalise is not None and epsilon is not None,
         C=real("C", options["C"], 0.0),
         max_features=_count("max_features", options["max_features"]),
         signs=_signs(options["positive"], n_features, members),
@@ -184,15 +173,12 @@ def _normalise(options: Mapping[str, Any], radius: float | None) -> str | None:
     return str(normalise)
 
 
-def _epsilon(given: Any) -> Margin | None:
-    words = ("'auto' or a positive number",) if isinstance(given, str) else ()
-    return None if isinstance(given, str) and given == "auto" else _margin("epsilon", given, *words)
-
-
-def _margin(name: str, value: Any, *wanted: str) -> Margin | None:
-    """The margin that is written; None for 0, which asks for no margin and gets the smallest."""
+def _margin(value: Any) -> Margin | None:
+    """The margin that is written; None for the smallest, which "auto" and 0 ask for."""
     none = isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_) and value == 0
-    return None if none else margin_of(name, str(value) if isinstance(value, Decimal) else value, *wanted)
+    if value is None or none or (isinstance(value, str) and value in ("auto", "0")):
+        return None
+    return margin_of("margin", str(value) if isinstance(value, Decimal) else value, "'auto' or a number, at least 0")
 
 
 def _prior(prior: Any, first_stage: Any, radius: float | None) -> Any:

@@ -30,13 +30,13 @@ def noisy(seed=0, n=26, d=3):
     return X, y
 
 
-WORD = {"formulation": "mixed", "stat": "mrr", "n_candidates": 10, "epsilon": 0.01}
+WORD = {"formulation": "mixed", "stat": "mrr", "n_candidates": 10, "margin": 0.01}
 OPTIONS = {
     "shortlist": {"n_candidates": 12, "proof": True},
     "kept": {"C": 9.0, "proof": True},
     "all rows": {"first_stage": None},
     "other lists": {"list_length": 50, "n_candidates": 14},
-    "signs": {"first_stage": None, "positive": [1, 0, -1], "max_features": 2, "epsilon": 0.02, "proof": True},
+    "signs": {"first_stage": None, "positive": [1, 0, -1], "max_features": 2, "margin": 0.02, "proof": True},
     "price": {"C": 0.05, "n_candidates": 15, "max_features": 3},
     "custom": {"stat": np.arange(26.0) ** 2, "first_stage": None},
     "unsolved": {"solver": "none", "n_candidates": 12},

@@ -51,7 +51,7 @@ REFUSED = {
     f"{FIT} --qid query": "query",
     f"{FIT} --features age,sise": "nearest: 'size'",
     f"{FIT} --solver hihgs": "did you mean 'highs'",
-    f"{FIT} --epsilon small": "--epsilon",
+    f"{FIT} --margin small": "margin",
     f"{FIT} --candidates -3": "--candidates 0",
     f"{FIT} --first-stage Age": "did you mean 'age'",
     f"{FIT} --first-stage nnone": "(on the command line: none)",

@@ -313,7 +313,7 @@ def test_a_fit_ranks_as_its_result_says(column):
     X = np.column_stack([rng.permutation(column), rng.permutation(np.arange(12.0))])
     y = (np.argsort(np.argsort(X[:, 0])) >= 8).astype(float)
     y[rng.integers(12)] = 1.0
-    est = Reranker("auc", first_stage=None, solver="search", epsilon=0.01).fit(X, y)
+    est = Reranker("auc", first_stage=None, solver="search", margin=0.01).fit(X, y)
     result = est.result_
     p = est.state_.problem
     assert result.status == "optimal" and result.value == pytest.approx(result.statistic, abs=1e-12)

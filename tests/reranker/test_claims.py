@@ -31,7 +31,7 @@ def test_weights_of_21_orders_of_magnitude_in_one_list():
     weights = np.array([1, 1e3, 1e-8, 1e-1, 1e11, 1, 1e8, 1e-10, 1])
     y = np.array([0, 1, 1, 1, 1, 0, 1, 1, 0])
     for presolve in (True, False):
-        options = {"C": 0.016, "epsilon": 0.125, "gain": "linear", "presolve": presolve, "time_limit": 60}
+        options = {"C": 0.016, "margin": 0.125, "gain": "linear", "presolve": presolve, "time_limit": 60}
         result = Reranker("mrr", first_stage=None, **options).fit(X, y, sample_weight=weights).result_
         assert 5.0025e10 <= result.value <= result.bound <= 1.000501e11
         assert result.status == "feasible" and any(TOLERANCE in note for note in result.notes)
@@ -68,7 +68,7 @@ def test_closeness_is_relative_to_what_was_summed_up():
 
 # -- what a program says beside a proof --------------------------------------------------------------------------------
 
-GRID = {"first_stage": None, "C": 0.01, "positive": True, "epsilon": 0.05 + 1e-9, "time_limit": 20}
+GRID = {"first_stage": None, "C": 0.01, "positive": True, "margin": 0.05 + 1e-9, "time_limit": 20}
 
 
 def on_a_grid(seed):

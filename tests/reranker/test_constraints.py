@@ -251,11 +251,11 @@ def test_normalised_weights_are_saved_verified_and_chosen_by_folds(tmp_path) -> 
 def test_a_solution_of_an_exported_program_keeps_the_constraints(tmp_path, options) -> None:
     X, y = table(24)
     X = X[["age", "income", "d"]]
-    est = Reranker("dcg@5", solver="none", epsilon=0.01, **options).fit(X, y)
+    est = Reranker("dcg@5", solver="none", margin=0.01, **options).fit(X, y)
     program, _ = est.export_mps(tmp_path / "program.mps")
     assert gateway.solve_file(program, options=Options(time_limit=20), solution=tmp_path / "x.sol").x is not None
     est.load_solution(tmp_path / "x.sol")
-    searched = Reranker("dcg@5", solver="search", epsilon=0.01, **options).fit(X, y)
+    searched = Reranker("dcg@5", solver="search", margin=0.01, **options).fit(X, y)
     assert est.result_.value == pytest.approx(searched.result_.value, abs=1e-9)
     assert est.result_.certificate is not None
     assert certify(est.state_.known_problem(), est.state_.weights).value == est.result_.certificate.value

@@ -25,7 +25,7 @@ FITS = {
     "dcg": dict(stat="dcg@10", n_candidates=40),
     "corrected": dict(stat="precision@10", radius=0.3, margin=0.1),
     "window": dict(stat="precision@10", radius=0.3, margin=0.1, window=2.0),
-    "open": dict(stat="auc", epsilon=0.05, node_limit=1),
+    "open": dict(stat="auc", margin=0.05, node_limit=1),
     "few": dict(stat="auc", max_features=1),
     "kept": dict(stat="auc", radius=0.0),
 }

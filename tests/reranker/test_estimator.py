@@ -37,7 +37,7 @@ EXPECTED = {
 
 # Limits in nodes: a check fits twice and compares, and seconds differ from fit to fit.
 CHEAP = Reranker(solver="search", node_limit=1, time_limit=None)
-CHOICE = RerankerCV(clone(CHEAP).set_params(stat="auc"), grid={"epsilon": [0.1]}, cv=2, n_repeats=1)
+CHOICE = RerankerCV(clone(CHEAP).set_params(stat="auc"), grid={"margin": [0.1]}, cv=2, n_repeats=1)
 
 
 @parametrize_with_checks([CHEAP, CHOICE], expected_failed_checks=lambda estimator: EXPECTED)
@@ -46,7 +46,7 @@ def test_scikit_learn(estimator, check):
 
 
 def test_clone_keeps_every_parameter_untouched():
-    given = Reranker([0.0, 0.5, 1.0], first_stage=None, epsilon=0.01, positive=[1, 0], list_length=5)
+    given = Reranker([0.0, 0.5, 1.0], first_stage=None, margin=0.01, positive=[1, 0], list_length=5)
     twin = clone(given)
     assert twin.get_params()["positive"] == [1, 0]
     assert repr(twin) == repr(given)

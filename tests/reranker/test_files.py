@@ -40,7 +40,7 @@ def test_a_saved_model_ranks_the_same_to_the_last_bit(tmp_path, case):
 @pytest.mark.parametrize("formulation", ["subrank", "resolved_rank", "mixed"])
 def test_a_program_out_and_a_solution_back(tmp_path, formulation):
     X, y = table(4, n=9, d=2)
-    options = {"first_stage": None, "epsilon": 1e-3, "formulation": formulation}
+    options = {"first_stage": None, "margin": 1e-3, "formulation": formulation}
     est = Reranker("dcg@3", solver="none", **options).fit(X, y)
     start = est.result_.value
     program, _ = est.export_mps(tmp_path / "p.mps")
@@ -56,7 +56,7 @@ def test_a_program_out_and_a_solution_back(tmp_path, formulation):
 
 def test_a_solution_that_claims_too_much_is_refused(tmp_path):
     X, y = table(5, n=9, d=2)
-    est = Reranker("auc", first_stage=None, epsilon=1e-3, formulation="auc", solver="none").fit(X, y)
+    est = Reranker("auc", first_stage=None, margin=1e-3, formulation="auc", solver="none").fit(X, y)
     program, _ = est.export_mps(tmp_path / "p.mps")
     # Every pair is said to be won by weights that win few.
     rows = [f"{name} {1 if name[0] == 'z' else 0.5 * (name == 'w0')}" for name in mps.read(program).columns]

@@ -16,7 +16,7 @@ from rerank.solvers import gateway, highs
 from tests.cases.refuses import refuses
 from tests.cli.commands import run
 
-OPTIONS = {"first_stage": None, "epsilon": 1e-3, "time_limit": 20}
+OPTIONS = {"first_stage": None, "margin": 1e-3, "time_limit": 20}
 
 
 def fitted(seed=0, n=12, stat="dcg@3", **options):
@@ -120,7 +120,7 @@ def test_files_that_do_not_count_rows_are_not_read_in_silence(tmp_path, solved, 
 
 def test_an_option_that_the_fit_sets_is_refused_with_its_name_there():
     est = fitted()
-    owns = {"signs": "positive", "corrections": "radius", **{name: name for name in ("C", "max_features", "epsilon")}}
+    owns = {"signs": "positive", "corrections": "radius", "epsilon": "margin", "C": "C", "max_features": "max_features"}
     for name, own in owns.items():
         refuses(rf"{name} belongs to the fitted problem .* Reranker\({own}=\.\.\.\)", est.build_model, **{name: 0.01})
     assert set(owns.values()) < est.get_params().keys()

@@ -18,7 +18,7 @@ def fitted(n=60, d=5, **options):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, d))
     y = (X @ np.linspace(1, -1, d) + 2 * rng.normal(size=n) > 0.5).astype(int)
-    return Reranker("auc", **{"first_stage": None, "time_limit": 3, "epsilon": 1e-3, **options}).fit(X, y)
+    return Reranker("auc", **{"first_stage": None, "time_limit": 3, "margin": 1e-3, **options}).fit(X, y)
 
 
 def sound(result):

@@ -34,7 +34,7 @@ def test_columns_that_are_all_constant_leave_nothing_to_reorder(solver, radius, 
 @pytest.mark.parametrize("zero", [0, 0.0, np.float64(0), Fraction(0), Decimal(0)])
 def test_no_margin_is_the_smallest_one(zero, tmp_path):
     X, y = drawn()
-    for options, usual in (({"epsilon": zero}, {}), ({"margin": zero, "radius": 0.1}, {"radius": 0.1})):
+    for options, usual in (({"margin": zero}, {}), ({"margin": zero, "radius": 0.1}, {"radius": 0.1})):
         est = Reranker("dcg@5", **QUICK | options).fit(X, y)
         plain = Reranker("dcg@5", **QUICK | usual).fit(X, y)
         assert est.result_.epsilon == plain.result_.epsilon <= 1e-4
@@ -74,7 +74,6 @@ NUMBERS = {
     "radius": [Decimal("0.1"), Fraction(1, 10), np.float64(0.1)],
     "margin": [Decimal("0.25"), Fraction(1, 4)],
     "C": [Decimal("0.01"), Fraction(1, 100)],
-    "epsilon": [Decimal("0.25"), Fraction(1, 4)],
     "window": [Decimal(2), Fraction(2)],
     "n_jobs": [np.int64(1)],
     "max_features": [np.int64(2)],
@@ -112,7 +111,7 @@ def test_signs_and_columns_as_pandas_has_them():
         ({"time_limit": "x"}, "time_limit is 'x'; it must be None or a number of seconds"),
         ({"time_limit": np.nan}, "time_limit is nan"),
         ({"features": slice(0, 2)}, "features is slice.*give names or numbers"),
-        ({"margin": -0.1, "radius": 0.1}, "margin is -0.1; it must be a number, at least 0"),
+        ({"margin": -0.1, "radius": 0.1}, "margin is -0.1; it must be 'auto' or a number, at least 0"),
         ({"radius": -1}, "radius is -1"),
         ({"radius": HUGE}, "^radius is a number of thousands of digits; it must be a number"),
         ({"radius": 1e308}, "below 1e.100"),

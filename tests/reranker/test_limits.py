@@ -86,7 +86,7 @@ def test_a_solver_that_fails_takes_nothing_away(monkeypatch, d, n, options, note
         raise SolverError("The licence has expired.")
 
     X, y, _ = table(60, d)
-    plain = Reranker("auc", n_candidates=n, solver="search", epsilon=1e-4, **options).fit(X, y).result_
+    plain = Reranker("auc", n_candidates=n, solver="search", margin=1e-4, **options).fit(X, y).result_
     monkeypatch.setattr("rerank.reranker.solve.optimise.run", failing)
     est = Reranker("auc", n_candidates=n, solver="highs", **options).fit(X, y)
     assert any(f"{note}: The licence has expired." in one for one in est.result_.notes)
@@ -128,6 +128,6 @@ def test_without_a_search_there_is_no_state_to_keep(tmp_path):
 def test_a_choice_by_held_out_rows_keeps_the_last_search(tmp_path):
     X, y, _ = table(60, 3)
     base = Reranker("auc", checkpoint=tmp_path / "c", **OPTIONS)
-    choice = RerankerCV(base, grid={"epsilon": [0.01, 0.1]}, cv=2, safeguard=-np.inf)
+    choice = RerankerCV(base, grid={"margin": [0.01, 0.1]}, cv=2, safeguard=-np.inf)
     chosen, again = (clone(choice).fit(X, y) for _ in range(2))
     assert (tmp_path / "c").exists() and again.result_.value == chosen.result_.value

@@ -24,7 +24,7 @@ FOLDS = GroupKFold(3)
 BASE = Reranker("ndcg@3", first_stage=None, solver="search", node_limit=20, time_limit=None)
 EACH = {
     "reranker": BASE,
-    "choice": RerankerCV(BASE, grid={"epsilon": [1e-4]}, cv=2),
+    "choice": RerankerCV(BASE, grid={"margin": [1e-4]}, cv=2),
     "card": Scorecard("ndcg@3", 2, 2, validation=None),
 }
 

@@ -21,7 +21,7 @@ TABLE = Table(X, Y.astype(float), None, None, ("x0", "x1", "x2"))
 
 
 def fitted(epsilon: object) -> Reranker:
-    return Reranker("auc", first_stage=None, solver="search", epsilon=epsilon, time_limit=3.0).fit(X, Y)
+    return Reranker("auc", first_stage=None, solver="search", margin=epsilon, time_limit=3.0).fit(X, Y)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, "1/5", Fraction(1, 5)])
@@ -54,7 +54,7 @@ def test_the_value_of_a_first_stage_that_is_ideal_has_the_margin_in_it():
     values = set()
     for seed in range(6):
         X, y = np.random.default_rng(seed).normal(size=(6, 2)), np.array([1, 0, 0, 1, 0, 0])
-        est = Reranker("success@2", epsilon=0.3, radius=0.5).fit(X, y)
+        est = Reranker("success@2", margin=0.3, radius=0.5).fit(X, y)
         if est.result_.status == "already_ideal":
             found = certify(est.state_.problem, est.result_.weights)
             assert est.result_.value == found.value_down <= est.result_.bound and est.result_.statistic == 1.0
@@ -68,7 +68,7 @@ def test_an_ideal_first_stage_without_a_radius_is_worth_what_its_weights_are(fir
     rng = np.random.default_rng(3)
     X = np.column_stack([np.r_[np.linspace(0, 1, 12), np.linspace(1.1, 2, 8)], rng.normal(size=20)])
     y = np.r_[np.zeros(12), np.ones(8)]
-    est = Reranker("auc", first_stage=first_stage, cross_fit=False, epsilon=0.3, C=0.01).fit(X, y)
+    est = Reranker("auc", first_stage=first_stage, cross_fit=False, margin=0.3, C=0.01).fit(X, y)
     result = est.result_
     assert (result.status, result.statistic) == ("already_ideal", 1.0) and result.value <= result.bound <= 1 + 1e-9
     if callable(first_stage):

@@ -82,7 +82,7 @@ def test_a_step_of_a_pipeline_gets_the_lists_in_a_grid(table):
     for column, epsilon in enumerate(EPSILONS):
         for fold, (train, test) in enumerate(FOLDS.split(X, y, qid)):
             scale = StandardScaler().fit(X[train])
-            own = reranker(epsilon=epsilon).fit(scale.transform(X[train]), y[train], qid=qid[train])
+            own = reranker(margin=epsilon).fit(scale.transform(X[train]), y[train], qid=qid[train])
             score = own.score(scale.transform(X[test]), y[test], qid=qid[test])
             assert search.cv_results_[f"split{fold}_test_score"][column] == score
     means = search.cv_results_["mean_test_score"]
@@ -93,11 +93,11 @@ def test_a_step_of_a_pipeline_gets_the_lists_in_a_grid(table):
 def test_a_grid_over_the_reranker_within_a_choice_by_folds(table):
     """Names with two underscores; the choice within gets the lists too, and keeps them whole."""
     X, y, qid = table
-    within = RerankerCV(reranker(), grid={"epsilon": [1e-4]}, cv=2)
+    within = RerankerCV(reranker(), grid={"margin": [1e-4]}, cv=2)
     search = GridSearchCV(asking(within), {"reranker__epsilon": EPSILONS}, cv=FOLDS, error_score="raise")
     search.fit(X, y, qid=qid, groups=qid)
     assert search.best_estimator_.result_.n_lists == LISTS
-    plain = RerankerCV(reranker(epsilon=EPSILONS[0]), grid={"epsilon": [1e-4]}, cv=2)
+    plain = RerankerCV(reranker(margin=EPSILONS[0]), grid={"margin": [1e-4]}, cv=2)
     assert search.cv_results_["mean_test_score"][0] == np.mean(by_hand(plain, table))
 
 

@@ -119,11 +119,11 @@ def test_the_objective_is_the_statistic(stat, formulation, qid):
     assert statistic == pytest.approx(float(est.result_.certificate.statistic), abs=1e-9)
 
 
-def tailed(stat, formulation, C=0.0, lists=None, epsilon=1e-4):
+def tailed(stat, formulation, C=0.0, lists=None, margin=1e-4):
     """A fit on the heads of lists whose tails earn something, too, and whose labels no weights separate."""
     rng = np.random.default_rng(4)
     X, y = rng.random((24, 2)), rng.permutation(np.arange(24) % 3 == 0)
-    options = {"formulation": formulation, "C": C, "epsilon": epsilon, "solver": "search"}
+    options = {"formulation": formulation, "C": C, "margin": margin, "solver": "search"}
     est = Reranker(stat, first_stage=FirstColumn(), n_candidates=6, **options).fit(X, y, qid=lists)
     assert est.result_.status == "optimal" and est.result_.value > 0
     return est
@@ -155,7 +155,7 @@ def test_every_interface_of_pyomo_leaves_the_statistic_in_the_model(interface, s
     solver = pyo.SolverFactory(interface)
     if not solver.available(exception_flag=False):
         pytest.skip(f"{interface} is not installed")
-    est = tailed(stat, formulation, epsilon=0.01)
+    est = tailed(stat, formulation, margin=0.01)
     model = est.build_model()
     assert compile_model(model).constant != 0 or stat == "pos@top"
     solver.solve(model)
@@ -164,7 +164,7 @@ def test_every_interface_of_pyomo_leaves_the_statistic_in_the_model(interface, s
 
 @pytest.mark.parametrize("stat", ["auc", "dcg@3"])
 def test_a_file_and_its_solution_are_in_the_unit_of_the_statistic(stat, tmp_path):
-    est = Reranker(stat, epsilon=0.01, **FREE).fit(*table(7, n=10, d=2))
+    est = Reranker(stat, margin=0.01, **FREE).fit(*table(7, n=10, d=2))
     program, sidecar = est.export_mps(tmp_path / "one.mps")
     outcome = gateway.solve_file(program, "highs")
     assert [outcome.objective, outcome.bound] == pytest.approx([est.result_.value] * 2, abs=1e-7)
@@ -175,7 +175,7 @@ def test_a_file_and_its_solution_are_in_the_unit_of_the_statistic(stat, tmp_path
 
 def test_an_export_of_version_0_2_is_read(tmp_path):
     """There a part of the constant stood beside the program; the figures are those of a new export."""
-    est = Reranker("auc", epsilon=0.01, **FREE).fit(*table(7, n=10, d=2))
+    est = Reranker("auc", margin=0.01, **FREE).fit(*table(7, n=10, d=2))
     program, sidecar = map(Path, est.export_mps(tmp_path / "one.mps"))
     card = json.loads(sidecar.read_text())
     part = -0.25

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from rerank import Reranker, RerankerCV
 from rerank.reranker.data import Arguments, data_of
@@ -116,15 +117,24 @@ def test_parameters_of_earlier_versions_are_refused_with_what_to_use():
             est(rules="mean")
 
 
+def test_the_margin_by_its_last_name_is_the_margin_with_a_warning():
+    with pytest.warns(FutureWarning, match="'epsilon' is called 'margin' now") as told:
+        est = Reranker("auc", epsilon=0.2)
+        assert clone(est).set_params(epsilon="1/4").get_params()["margin"] == "1/4" and est.epsilon == 0.2
+        assert [one.params["margin"] for one in options_of({"epsilon": [0.1, 0.3]}, est, None)] == [0.1, 0.3]
+    assert {one.filename for one in told[:2]} == {__file__}
+    assert est.get_params() == Reranker("auc", margin=0.2).get_params()
+
+
 # -- options ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "grid, message",
     [
-        ({"epsilon": []}, "grid cannot be read"),
-        ({"epsilon": 0.1}, "grid cannot be read"),
-        ([{"epsilon": [0.1]}, {"margins": [1]}], "grid varies 'margins'"),
+        ({"margin": []}, "grid cannot be read"),
+        ({"margin": 0.1}, "grid cannot be read"),
+        ([{"margin": [0.1]}, {"margins": [1]}], "grid varies 'margins'"),
         ({"stat": ["auc"]}, "fix it"),
         ({"gain": ["linear"]}, "fix it"),
     ],
@@ -148,7 +158,7 @@ def test_default_options_go_from_simple_first_stages_to_free_weights():
 
 def test_default_options_leave_alone_what_was_chosen():
     chosen = Reranker(DCG(10), radius=0.1, margin=0.02, window=1.5, max_features=2, first_stage=None)
-    free = {"margin": None, "radius": None}  # the margin that was chosen is one of corrections
+    free = {"margin": "auto", "radius": None}  # the margin that was chosen is one of corrections
     assert [one.params for one in tried_by(chosen)] == [{"radius": radius} for radius in RADII[:-1]] + [free]
     beside_a_score = tried_by(Reranker("auc", first_stage=np.arange(40.0)))
     assert [one.rival for one in beside_a_score] == [True] * len(SIMPLE) + [False] * (len(RADII) + 1)

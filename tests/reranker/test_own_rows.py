@@ -40,7 +40,7 @@ def table(seed, n=8, d=2):
 
 
 def fitted(seed, stat="auc", d=2, **options):
-    options = {"solver": "none", "first_stage": None, "epsilon": EPSILON, "time_limit": 30, **options}
+    options = {"solver": "none", "first_stage": None, "margin": EPSILON, "time_limit": 30, **options}
     return Reranker(stat, **options).fit(*table(seed, d=d))
 
 
@@ -530,7 +530,7 @@ def test_a_weight_that_is_fixed_has_the_bound_that_its_bounds_have():
 @pytest.mark.parametrize("way", ["fit_model", "model", "file", "import"])
 def test_a_program_that_asks_more_than_the_problem_bounds_no_value(choices, way, tmp_path):
     X, y = np.random.default_rng(3).normal(size=(8, 2)), np.array([1, 0, 0, 1, 0, 0, 1, 0])
-    options = {"first_stage": None, "epsilon": 0.3}
+    options = {"first_stage": None, "margin": 0.3}
     est = Reranker("dcg@3", formulation="mixed" if choices else "resolved_rank", solver="none", **options).fit(X, y)
     best = Reranker("dcg@3", solver="search", **options).fit(X, y).result_
     model, solution = est.build_model(**choices), tmp_path / "p.sol"
@@ -582,7 +582,7 @@ def test_rows_beside_constraints_of_the_fit():
 def test_weights_of_sum_one_keep_their_sum_and_rows():
     """Against a fine grid of the segment, whose values change at finitely many points."""
     for seed in range(2):
-        est = fitted(seed, STATS[seed], normalise="sum", epsilon=0.01)
+        est = fitted(seed, STATS[seed], normalise="sum", margin=0.01)
         problem, u = est.state_.problem, est.state_.weight_units
         model = est.build_model()
         model.mine = pyo.Constraint(expr=(0.25, model.weight["x0"], 0.75))
@@ -633,7 +633,7 @@ def test_the_commands_solve_and_import_a_program_with_rows(tmp_path, solver):
     "seed, options, what",
     [
         (9, {}, "rows and columns"),
-        (0, {"epsilon": 0.06}, "margin"),
+        (0, {"margin": 0.06}, "margin"),
         (0, {"C": 0.1}, "penalty C"),
         (0, {"max_features": 1}, "max_features"),
         (0, {"positive": True}, "signs of the weights"),

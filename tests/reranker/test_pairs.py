@@ -140,7 +140,7 @@ def test_a_lead_has_the_error_of_the_areas_and_shrinks_with_the_rows():
 @pytest.mark.parametrize("seed", range(6))
 def test_a_fit_of_two_columns_is_the_best_of_all_directions(kind, seed):
     X, y = drawn(seed, kind)
-    est = fitted(X, y, epsilon=1e-6)
+    est = fitted(X, y, margin=1e-6)
     assert est.result_.status == "optimal"
     assert est.result_.value == pytest.approx(float(best_share(X, y)), abs=1e-12)
     least, most = evaluate("pairs", y, est.decision_function(X), ties="interval")
@@ -152,7 +152,7 @@ def test_a_fit_of_two_columns_is_the_best_of_all_directions(kind, seed):
 def test_a_fit_is_the_optimum_of_the_program_of_preferences(seed):
     X, y = drawn(seed, "utilities" if seed % 2 else "grades", n=9, d=3, width=8)
     C, features = (0.02, None) if seed < 2 else (0.0, 2)
-    est = fitted(X, y, C=C, max_features=features, epsilon=0.001)
+    est = fitted(X, y, C=C, max_features=features, margin=0.001)
     scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     pairs, weights = program.preferences_from_gains(y)
     stated = program.build(scaled, (pairs, weights / weights.sum()), epsilon=0.001, C=C, max_features=features)

@@ -124,10 +124,10 @@ def test_the_epsilon_rule():
         InputError, match="Margin 1e-07 is too close to the solver's feasibility tolerance 1e-06; use at least 1e-05"
     ):
         safe_epsilon(one, 1e-7)
-    with pytest.raises(InputError, match="epsilon='auto' does the first; solver='search' has no tolerance"):
-        Reranker("dcg", solver="highs", epsilon=1e-7, first_stage=None).fit(X, [1, 0, 1])
+    with pytest.raises(InputError, match="margin='auto' does the first; solver='search' has no tolerance"):
+        Reranker("dcg", solver="highs", margin=1e-7, first_stage=None).fit(X, [1, 0, 1])
     for bad in (-1.0, np.nan, np.inf):
-        refuses("epsilon is", Reranker("dcg", epsilon=bad, first_stage=None).fit, X, y)
+        refuses("margin is", Reranker("dcg", margin=bad, first_stage=None).fit, X, y)
 
 
 @pytest.mark.parametrize("limits", [None, ([1, -0.3, 0], [1, 0.2, 0.5])])
@@ -179,7 +179,7 @@ def test_a_fit_says_which_pairs_the_margin_loses_and_loses_them():
     """The best row is closer to a worse one than the margin: no weights reach the ideal value, and a note says why."""
     X, y = [[0.0], [0.3], [0.99999], [1.0]], [0, 0, 0, 1]
     for epsilon, expected in ((1e-4, 1), (1e-6, 0)):
-        est = Reranker("wta", epsilon=epsilon, solver="search", first_stage=None).fit(X, y)
+        est = Reranker("wta", margin=epsilon, solver="search", first_stage=None).fit(X, y)
         result = est.result_
         assert [note for note in result.notes if note.startswith("1 pair(s) of rows with different gains")] == [
             note for note in result.notes if "closer than the margin" in note

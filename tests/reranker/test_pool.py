@@ -25,7 +25,7 @@ def fitted(seed, stat="auc", d=3, **options):
     y = (X @ [1.5, -1.0, 0.1][:d] + rng.normal(size=12) > 0.2).astype(int)
     y[:2] = 0, 1
     table = pd.DataFrame(X, columns=["a", "b", "c"][:d])
-    return Reranker(stat, first_stage=None, epsilon=1e-3, solver="search", **options).fit(table, y)
+    return Reranker(stat, first_stage=None, margin=1e-3, solver="search", **options).fit(table, y)
 
 
 @pytest.mark.parametrize(("stat", "seed"), [(stat, 2 * k + j) for k, stat in enumerate(DELTAS) for j in (0, 1, 3)])
@@ -82,7 +82,7 @@ def test_limits_are_kept(options):
 
 def test_a_first_stage_that_is_kept_is_no_measure_of_free_weights():
     fits = (
-        Reranker("precision@5", n_candidates=20, epsilon=0.2, solver="search").fit(*drawn(60, 3, s)) for s in range(60)
+        Reranker("precision@5", n_candidates=20, margin=0.2, solver="search").fit(*drawn(60, 3, s)) for s in range(60)
     )
     est = next(one for one in fits if one.result_.status == "first_stage_kept")
     pool = est.pool(0.5, k=3, time_limit=1.0)

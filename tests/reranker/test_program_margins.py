@@ -118,7 +118,7 @@ def test_a_margin_that_is_the_double_is_a_little_more_than_a_fifth() -> None:
 
 def test_a_file_keeps_the_rational(tmp_path: Path) -> None:
     X, y = np.array([[3.0, 1], [2, 7], [0, 0], [10, 10], [4, 9]]), np.array([1, 0, 0, 0, 1])
-    options = {"first_stage": None, "solver": "search", "epsilon": "1/10", "formulation": "mixed"}
+    options = {"first_stage": None, "solver": "search", "margin": "1/10", "formulation": "mixed"}
     est = Reranker("auc", **options).fit(X, y)
     program, sidecar = est.export_mps(tmp_path / "tenth.mps")
     assert json.loads(Path(sidecar).read_text())["data"]["problem"]["epsilon"] == "1/10"

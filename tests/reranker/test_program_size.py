@@ -19,7 +19,7 @@ def problem_of(seed, n, d, stat="dcg", grades=2, lists=1):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, grades, n)
     y[:2] = 0, 1
-    est = Reranker(stat, first_stage=None, solver="none", epsilon=1e-3, time_limit=5)
+    est = Reranker(stat, first_stage=None, solver="none", margin=1e-3, time_limit=5)
     return est.fit(rng.integers(0, 9, (n, d)) / 8, y, np.arange(n) % lists).state_.problem
 
 

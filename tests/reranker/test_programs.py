@@ -17,7 +17,7 @@ from rerank.solvers import Holds, Stop, gateway, highs
 from tests.oracles.oracle import optimum
 from tests.reranker.test_reranker import lists, table
 
-SMALL = {"first_stage": None, "epsilon": 0.02, "time_limit": 30}
+SMALL = {"first_stage": None, "margin": 0.02, "time_limit": 30}
 
 
 def small(seed, n=9):
@@ -46,7 +46,7 @@ def test_a_program_alone_reaches_the_optimum_and_says_whose_bound_it_is(formulat
 @pytest.mark.parametrize("formulation", ["subrank", "resolved_rank", "mixed"])
 def test_a_program_confirms_what_the_search_proved(formulation):
     X, y = small(3)
-    options = {**SMALL, "time_limit": 60, "epsilon": 1e-3}
+    options = {**SMALL, "time_limit": 60, "margin": 1e-3}
     result = Reranker("dcg@3", solver="highs", formulation=formulation, **options).fit(X, y).result_
     assert (result.status, result.formulation) == ("optimal", formulation)
     assert result.bound_source in ("search", "ideal")

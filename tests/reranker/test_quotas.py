@@ -170,7 +170,7 @@ def test_the_command_line(tmp_path):
 def test_the_program_of_quotas_is_had_without_a_solver(quota, tmp_path):
     X = np.array([[9, 9, 8, 3, 9, 8, 2, 3, 7, 5, 6, 9], [6, 6, 3, 3, 1, 2, 5, 4, 3, 5, 5, 8]], float).T
     y, kinds = np.array([0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1]), np.array(list("AABABBABABBA"))
-    given = {"first_stage": None, "epsilon": 0.001, "quota": quota, "formulation": "resolved_rank", "solver": "none"}
+    given = {"first_stage": None, "margin": 0.001, "quota": quota, "formulation": "resolved_rank", "solver": "none"}
     est = Reranker("dcg@4", **given).fit(X, y, people=kinds)
     first = kinds[np.argsort(-est.decision_function(X), kind="stable")]
     assert (first[:4] == "A").sum() >= 3 if "3 of A" in quota else first[0] == "B"
@@ -185,7 +185,7 @@ def test_the_program_is_had_where_no_weights_are_known_that_meet_the_quota(tmp_p
     rng = np.random.default_rng(66)
     X, y = rng.normal(size=(14, int(rng.integers(2, 5)))), (rng.random(14) < 0.4).astype(int)
     y[:2], kinds = (1, 0), np.where(rng.random(14) < 0.5, "A", "B")
-    given = {"first_stage": None, "epsilon": 0.001, "quota": "at least 4 of A among the first 5"}
+    given = {"first_stage": None, "margin": 0.001, "quota": "at least 4 of A among the first 5"}
     best = Reranker("dcg@4", solver="search", **given).fit(X, y, people=kinds).result_
     est = Reranker("dcg@4", solver="none", formulation="resolved_rank", **given).fit(X, y, people=kinds)
     none = est.result_

@@ -50,7 +50,7 @@ def test_the_value_is_that_of_a_sweep_over_one_correction(stat, seed, radius, ma
         assert est.result_.proved
 
 
-@pytest.mark.parametrize("options", [{"margin": 0.1}, {"radius": None, "epsilon": 0.05}, {"window": 2.0}])
+@pytest.mark.parametrize("options", [{"margin": 0.1}, {"radius": None, "margin": 0.05}, {"window": 2.0}])
 def test_no_allowed_weights_exceed_the_bound_of_the_statistic(options):
     """A margin holds pairs back that are in the right order: a ranking may exceed ``bound``, never this one."""
     X, y = table(7, n=80)

@@ -42,7 +42,7 @@ def fitted(X, y, stat="dcg@5", qid=None, **options):
 @pytest.mark.parametrize("stat", ["auc", "dcg@3", "mrr", "precision@3"])
 def test_value_and_bound_meet_the_exact_optimum(seed, stat):
     X, y = table(seed, n=9, d=2)
-    est = fitted(X, y, stat, first_stage=None, epsilon=0.05, C=0.01 * (seed % 2))
+    est = fitted(X, y, stat, first_stage=None, margin=0.05, C=0.01 * (seed % 2))
     problem, result = est.state_.problem, est.result_
     best = optimum(problem).value
     assert abs(result.value - float(best)) < 1e-9

@@ -23,7 +23,7 @@ from rerank.statistics import parse
 from tests.cases.refuses import refuses
 
 FAST = Reranker("auc", solver="search", time_limit=5, n_candidates=8)
-SMALL = {"epsilon": [1e-3, 0.1]}
+SMALL = {"margin": [1e-3, 0.1]}
 
 
 def noise(n=60, d=2, seed=0):
@@ -91,12 +91,12 @@ def test_the_search_starts_in_a_fold_where_it_starts_in_a_plain_fit(stage, monke
 
     monkeypatch.setattr(fitting, "best_weights", solve)
     base = clone(FAST).set_params(first_stage=stage)
-    RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3)).fit(X, y, qid)
+    RerankerCV(base, grid={"margin": [0.1]}, cv=GroupKFold(3)).fit(X, y, qid)
     in_folds = starts[:3]  # the fourth is the fit on all rows
     starts.clear()
     dealt = fold_of(GroupKFold(3), X, y, qid)
     for train, _ in GroupKFold(3).split(X, y, qid):
-        clone(base).set_params(epsilon=0.1).fit(X[train], y[train], qid=qid[train], groups=dealt[train])
+        clone(base).set_params(margin=0.1).fit(X[train], y[train], qid=qid[train], groups=dealt[train])
     assert len(in_folds) == len(starts) == 3
     for found, expected in zip(in_folds, starts):
         np.testing.assert_array_equal(found, expected)
@@ -215,7 +215,7 @@ def test_options_without_time_in_the_folds_are_not_tried_and_not_chosen(monkeypa
     real = held_out.Folds.take
 
     def take(self, option, *rest):  # no time is left for the second option
-        if option["epsilon"] == SMALL["epsilon"][1]:
+        if option["margin"] == SMALL["margin"][1]:
             self._clock.limit = 0.0
         return real(self, option, *rest)
 
@@ -243,7 +243,7 @@ def test_it_reads_as_its_report_and_its_result():
     assert page.count("<details>") == 1 and "<tr>" not in page[: -len(folded)]
     tables = [part.cells for part in describe(est).details if hasattr(part, "cells")]
     assert folded.count("<tr>") == sum(map(len, tables)) and len(tables[-1]) == 1 + 3
-    assert ("Chosen (*): epsilon" in folded) == (est.chosen_ is not None)
+    assert ("Chosen (*): margin" in folded) == (est.chosen_ is not None)
     with config_context(display="text"):
         assert list(est._repr_mimebundle_()) == ["text/plain"]
 

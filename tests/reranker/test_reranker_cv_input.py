@@ -22,7 +22,7 @@ def test_weights_count_in_judging_as_they_do_in_learning(stat):
     rows, by_list = rng.integers(0, 4, y.size) * 1.0, {q: float(q % 3) for q in range(2, 12)}
     heavy = np.array([by_list.get(q, 1.0) for q in qid])
     base = clone(FAST).set_params(stat=stat)
-    est = RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3), safeguard=-np.inf)
+    est = RerankerCV(base, grid={"margin": [0.1]}, cv=GroupKFold(3), safeguard=-np.inf)
     est.fit(X, y, qid, sample_weight=rows, query_weight=by_list)
     there = np.flatnonzero((rows > 0) & (heavy > 0))
     pairs = GroupKFold(3).split(X[there], y[there], qid[there])
@@ -32,7 +32,7 @@ def test_weights_count_in_judging_as_they_do_in_learning(stat):
         dealt[test] = fold
     own_values, alones = [], []
     for train, test in splits:
-        one = clone(base).set_params(epsilon=0.1)
+        one = clone(base).set_params(margin=0.1)
         own = {"sample_weight": rows[train], "query_weight": heavy[train], "groups": dealt[train]}
         one.fit(X[train], y[train], qid[train], **own)
         weights = {"sample_weight": rows[test], "query_weight": heavy[test]}
@@ -64,7 +64,7 @@ def test_rows_without_weight_are_not_what_folds_are_dealt_by():
     "change, message",
     [
         ({"reranker": object()}, "None or a Reranker"),
-        ({"grid": {"epsilon": [0.1, -1.0]}}, r"^epsilon is -1"),
+        ({"grid": {"margin": [0.1, -1.0]}}, r"^margin is -1"),
         ({"cv": 1}, "at least 2 folds"),
         ({"safeguard": None}, "safeguard is None"),
         ({"cv": ShuffleSplit(2), "n_repeats": 2}, "n_repeats is 2"),

@@ -40,7 +40,7 @@ def exported(case, folder):
         X, y = table(4, n=8, d=2)
         qid, options = None, {"stat": "dcg@3", "formulation": "subrank", "max_features": 1}
     stat = options.pop("stat")
-    est = Reranker(stat, first_stage=None, solver="none", epsilon=1e-3, **options).fit(X, y, qid)
+    est = Reranker(stat, first_stage=None, solver="none", margin=1e-3, **options).fit(X, y, qid)
     program, sidecar = est.export_mps(Path(folder) / "p.mps")
     gateway.solve_file(program, "highs", solution=Path(folder) / "p.sol")
     return est, Table(X, y, qid, None, est.state_.columns.names), Path(program), Path(sidecar)
@@ -163,7 +163,7 @@ if __name__ == "__main__":
 
 def test_no_file_of_another_kind_takes_the_place_of_a_sidecar(tmp_path):
     X, y = table(4, n=8, d=2)
-    est = Reranker("dcg@3", first_stage=None, solver="none", epsilon=1e-3).fit(X, y)
+    est = Reranker("dcg@3", first_stage=None, solver="none", margin=1e-3).fit(X, y)
     program, sidecar = map(Path, est.export_mps(tmp_path / "own.mps"))
     gateway.solve_file(program, "highs", solution=tmp_path / "own.sol")
     refuses("own.json is the sidecar of own.mps, .* choose another name", est.save, sidecar)

@@ -21,7 +21,7 @@ def table(seed=0, n=25, scale=(1.0, 100.0, 0.01)):
 
 def fitted(data=None, **options):
     X, y = table() if data is None else data
-    return Reranker("dcg", **{"first_stage": None, "epsilon": 1e-3, "time_limit": 20, **options}).fit(X, y)
+    return Reranker("dcg", **{"first_stage": None, "margin": 1e-3, "time_limit": 20, **options}).fit(X, y)
 
 
 STAGES = {

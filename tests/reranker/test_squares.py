@@ -91,7 +91,7 @@ def test_files_without_squares_are_read_as_before(tmp_path):
 
 def test_a_program_of_squares_out_and_a_solution_back(tmp_path):
     X, y, _ = bowl(n=60)
-    options = {"n_candidates": 12, "features": Squares(), "max_features": 1, "epsilon": 0.01}
+    options = {"n_candidates": 12, "features": Squares(), "max_features": 1, "margin": 0.01}
     est = Reranker("dcg@2", solver="none", **options).fit(X, y)
     proved = Reranker("dcg@2", solver="search", **options).fit(X, y)
     program, _ = est.export_mps(tmp_path / "p.mps")

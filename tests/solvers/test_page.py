@@ -26,9 +26,9 @@ def exported(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("page"), np.random.default_rng(0)
     X = rng.normal(size=(10, 2))
     y = (X @ [1.0, -0.6] + rng.normal(size=10) > 0.3).astype(int)
-    best = Reranker("dcg", first_stage=None, solver="search", epsilon=1e-3).fit(X, y)
+    best = Reranker("dcg", first_stage=None, solver="search", margin=1e-3).fit(X, y)
     assert best.result_.proved
-    Reranker("dcg", first_stage=None, solver="none", epsilon=1e-3).fit(X, y).export_mps(folder / "program.mps")
+    Reranker("dcg", first_stage=None, solver="none", margin=1e-3).fit(X, y).export_mps(folder / "program.mps")
     (folder / "zero.txt").write_text("mip_rel_gap = 0\n")
     return folder, best.result_.value
 

@@ -109,8 +109,11 @@ def _settings(state: FittedState, signs: Indices) -> dict[str, Any]:
         positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
     opaque = stage if stage is not None and stage.coef is None else None
     table = None if opaque is None else of_tables(opaque.estimator)
+    # The entry ``epsilon`` holds the margin of free weights, and what "auto" is.
+    chosen = task.given["margin"] != "auto" and not (task.radius is None and task.normalise is None)
     return {
         **{name: task.given[name] for name in KEPT},
+        "margin": task.given["margin"] if chosen else None,
         "positive": positive,
         **({"quota": "\n".join(map(str, task.quotas))} if task.quotas else {}),
         "reranks": bool(state.reranks),
@@ -312,9 +315,10 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         stage = _stage_of(doc, first_stage, columns)
         if stage is not None and opaque is None and stage.estimator is not None:
             first_stage = asked_as(stage)
+        by_epsilon = doc.settings.get("radius") is None and doc.settings.get("normalise") is None
+        margin = doc.epsilon if by_epsilon else doc.settings.get("margin")
         options = {
             "n_candidates": doc.n_candidates,
-            "epsilon": doc.epsilon,
             "C": doc.C,
             "max_features": doc.max_features,
             "gain": doc.gain,
@@ -327,6 +331,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
             "quota": doc.settings.get("quota"),
+            "margin": "auto" if margin is None else margin,
         }
         pair = [doc.settings[name] for name in ("label_negative", "label_positive") if name in doc.settings]
         labels = TwoLabels(*pair) if len(pair) == 2 else None

@@ -266,7 +266,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         """What fits corrections of the prior's score, or free weights without a radius."""
         more: dict[str, Any] = {} if radius is None else {"prior": prior}
         if self.margin is not None:
-            more["epsilon" if radius is None else "margin"] = self.margin
+            more["margin"] = self.margin
         more |= {name: getattr(self, name) for name in ("gain", "node_limit", "n_jobs", "random_state")}
         positive = bool(self.positive)
         return Reranker(self.stat, first_stage=None, solver="search", radius=radius, positive=positive, **more)

@@ -10,11 +10,12 @@ from sklearn.model_selection import ParameterGrid
 
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse
+from rerank.io.options import of_today
 from rerank.reranker.data import Data
 from rerank.reranker.evidence import interval
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, top_of, variant_options
 from rerank.reranker.members import by_members
-from rerank.reranker.options import Options, values_of
+from rerank.reranker.options import RENAMED, Options, values_of
 from rerank.statistics import parse
 
 Base = TypeVar("Base", bound=Options)
@@ -70,13 +71,7 @@ def options_of(grid: Any, base: Options, data: Data, strong: bool = False) -> li
         several = parse(base.stat).by_order and len(set(data.y.tolist())) > 2  # of which no logistic regression knows
         named = () if none or several else (*SIMPLE, *(STRONG if strong and most is None else ()))
         return [Option(_alone(name, base), rival=not own) for name in named] + corrections(base, data)
-    try:
-        candidates = list(ParameterGrid(grid))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
-    if not candidates:
-        raise InputError("grid is empty; give a mapping from names to lists, {} for the reranker as it is.")
-    known = values_of(base)
+    candidates, known = _combinations(grid), values_of(base)
     for name in sorted({name for candidate in candidates for name in candidate} - known.keys()):
         raise InputError(f"grid varies {name!r}; a Reranker has {', '.join(sorted(known))}.")
     for name in ("stat", "gain"):
@@ -88,6 +83,16 @@ def options_of(grid: Any, base: Options, data: Data, strong: bool = False) -> li
 def _alone(name: Any, base: Options) -> dict[str, Any]:
     """Parameters of another first stage as it is, which may be no blend."""
     return {"first_stage": name, "radius": 0.0} | ({"features": None} if by_members(base.features) else {})
+
+
+def _combinations(grid: Any) -> list[dict[str, Any]]:
+    try:
+        candidates = [of_today(each, RENAMED) for each in ParameterGrid(grid)]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
+    if not candidates:
+        raise InputError("grid is empty; give a mapping from names to lists, {} for the reranker as it is.")
+    return candidates
 
 
 def limited(base: Base, data: Data) -> Base:
@@ -107,8 +112,9 @@ def corrections(base: Options, data: Data, first_stage: Any = None) -> list[Opti
         fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | columns
         if base.window is None and parse(base.stat).counts_places:
             fixed["window"] = WINDOW
-        anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})
-        free = fixed if base.margin is None or base.normalise else fixed | {"margin": None}  # it is of corrections
+        automatic = base.margin in (None, "auto")
+        anchored = fixed | ({"margin": MARGIN} if automatic else {})
+        free = fixed if automatic or base.normalise else fixed | {"margin": "auto"}  # it is of corrections
         found += [Option((free if radius is None else anchored) | {"radius": radius}) for radius in RADII]
         if base.max_features is None and data.X.shape[1] > FEW:
             found.append(Option(anchored | {"radius": FEW_RADIUS, "max_features": FEW}))

@@ -28,7 +28,7 @@ from rerank.statistics import RankStatistic
 SIZES = ("rows", "columns", "integer_columns", "nonzeros")
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top")
 
-OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints", "by_sum": "normalise"}
+OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints", "by_sum": "normalise", "epsilon": "margin"}
 DATA = ("units", "preferences", "constant", "scaled_from")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
@@ -236,7 +236,7 @@ def safe_epsilon(problem: Problem, asked: float | None = None) -> float:
     if asked < least * (1 - 1e-9):
         raise InputError(
             f"Margin {asked:g} is too close to the solver's feasibility tolerance {FEASIBILITY_TOLERANCE:g}; "
-            f"use at least {least:.3g}, or tighten feasibility_tolerance. epsilon='auto' does the first; "
+            f"use at least {least:.3g}, or tighten feasibility_tolerance. margin='auto' does the first; "
             "solver='search' has no tolerance."
         )
     return asked
@@ -268,7 +268,7 @@ def notes_on_near_rows(problem: Problem) -> tuple[str, ...]:
         return ()
     return (
         f"{near} pair(s) of rows with different gains are closer than the margin {problem.epsilon:g} by any weights, "
-        "and count as lost; a smaller epsilon may win them.",
+        "and count as lost; a smaller margin may win them.",
     )
 
 
@@ -290,7 +290,7 @@ def notes_on_exact_pairs(problem: Problem) -> tuple[str, ...]:
         return ()
     return (
         f"{count} pair(s) of rows differ by just the margin {problem.epsilon:g} in a column, which can keep a gap open "
-        f"for any time: try a slightly smaller margin, such as epsilon={0.999 * problem.epsilon:.6g}.",
+        f"for any time: try a slightly smaller margin, such as margin={0.999 * problem.epsilon:.6g}.",
     )
 
 

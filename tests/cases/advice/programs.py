@@ -114,7 +114,7 @@ def model(path="m.json", **options):
 
 def pairs(**options):
     """A fit of AUC whose program is to be changed."""
-    return est(**{"stat": "auc", "solver": "none", "epsilon": 1e-4, **options}).fit(*data(12))
+    return est(**{"stat": "auc", "solver": "none", "margin": 1e-4, **options}).fit(*data(12))
 
 
 def own(rows=lambda m: (m.w[0] >= m.w[1] + 0.25,), **options):

@@ -225,7 +225,7 @@ def within_tolerance(solver):
     """A fit of rows whose differences miss the margin by less than a solver's tolerance."""
     rng = np.random.default_rng(11)
     rows, y = rng.integers(0, 6, (14, 2)).astype(float), rng.integers(0, 2, 14)
-    return est(stat="dcg@5", C=0.01, positive=True, epsilon=0.05 + 1e-9, solver=solver).fit(rows, y)
+    return est(stat="dcg@5", C=0.01, positive=True, margin=0.05 + 1e-9, solver=solver).fit(rows, y)
 
 
 def claimed():
