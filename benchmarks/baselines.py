@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from rerank.io.options import one_of, real
-from rerank.scorers.base import Floats, Ints, LinearRanker, RankingData, Solution
+from rerank.scorers.base import Floats, Ints, LinearRanker, RankingData, ScorerSolution
 from rerank.scorers.linalg import Loss, minimise
 
 
@@ -51,7 +51,7 @@ class PNormPush(LinearRanker):
         super()._check_parameters()
         real("p", self.p, 1)
 
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
+    def _solve(self, data: RankingData, alpha: float, start: ScorerSolution | None) -> ScorerSolution:
         loss, at = push_loss(data, float(self.p)), None if start is None else start.coef
         return minimise(data.X, loss, alpha, at, tol=self.tol, max_iter=self.max_iter)
 
@@ -141,7 +141,7 @@ class CostSensitive(LinearRanker):
         one_of("loss", self.loss, ("logistic", "squared_hinge"))
         real("positive_cost", self.positive_cost, 0, positive=True)
 
-    def _solve(self, data: RankingData, alpha: float, start: Solution | None) -> Solution:
+    def _solve(self, data: RankingData, alpha: float, start: ScorerSolution | None) -> ScorerSolution:
         cost = data.weight * np.where(data.relevant, float(self.positive_cost), 1.0)
         logistic = self.loss == "logistic"
         options: dict[str, Any] = {"C": 1.0 / alpha, "tol": self.tol, "max_iter": self.max_iter}
@@ -155,4 +155,4 @@ class CostSensitive(LinearRanker):
         losses = np.logaddexp(0.0, -margins) if logistic else np.maximum(0.0, 1.0 - margins) ** 2
         size = float(w @ w) + (0.0 if logistic else b * b)
         used = int(np.max(found.n_iter_))
-        return Solution(w, alpha / 2 * size + float(cost @ losses), used, used < self.max_iter, advice="")
+        return ScorerSolution(w, alpha / 2 * size + float(cost @ losses), used, used < self.max_iter, advice="")

@@ -78,7 +78,7 @@ from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, ModelTooLarge
 from formulations.options import rows_of
 
-__all__ = ["Card", "build", "build_pessimistic", "most_nonzeros", "assignment"]
+__all__ = ["CardRules", "build", "build_pessimistic", "most_nonzeros", "assignment"]
 
 MARGIN = 0.5  # points by which a total must be above another one: whole numbers differ by 1, and solvers round
 PARTS = {  # prefixes of the short names of columns and rows of cards, and what they mean
@@ -114,7 +114,7 @@ Need = tuple[Iterable[int] | None, Iterable[int]]
 
 
 @dataclass(frozen=True, eq=False)
-class Card:
+class CardRules:
     """Which cards are allowed.
 
     Attributes
@@ -155,7 +155,7 @@ class Card:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class CardLayout:
     """The program before Pyomo sees it."""
 
     kinds: Floats  # (G, d): answers of each kind of rows
@@ -179,7 +179,7 @@ class Layout:
 def build(
     X: ArrayLike,
     y: ArrayLike,
-    card: Card | None = None,
+    card: CardRules | None = None,
     *,
     weight: ArrayLike | None = None,
     qid: ArrayLike | None = None,
@@ -197,7 +197,7 @@ def build(
         Answers: 1 for yes, 0 for no.
     y : array (n,)
         1 for a relevant row, 0 for another.
-    card : Card
+    card : CardRules
         Which cards are allowed.
     weight : array (n,), optional
         How many rows a row stands for.
@@ -225,7 +225,7 @@ def build(
     ModelTooLarge
         If the rows of pairs may have more than ``max_nonzeros`` non-zeros.
     """
-    chosen = Card() if card is None else card
+    chosen = CardRules() if card is None else card
     layout = _layout(X, y, chosen, weight, qid, query_weight, people, least_area)
     if layout.nonzeros > max_nonzeros:
         raise ModelTooLarge(
@@ -283,7 +283,7 @@ def build_pessimistic(
     X: ArrayLike,
     y: ArrayLike | None = None,
     coefficients: Coefficients | None = None,
-    card: Card | None = None,
+    card: CardRules | None = None,
     *,
     name: str = "card_pessimistic",
     **options: Any,
@@ -296,19 +296,19 @@ def build_pessimistic(
         Answers: 1 for yes, 0 for no.
     y, coefficients
         As for :func:`formulations.mixed.build`, or ``units`` among the options.
-    card : Card
+    card : CardRules
         Which cards are allowed.
     name : str
     **options
-        ``qid``, ``units``, ``constant``, and those of :class:`formulations.options.Options` that say how a program is
-        written.
+        ``qid``, ``units``, ``constant``, and those of :class:`formulations.options.BuilderOptions` that say how a
+        program is written.
 
     Returns
     -------
     ConcreteModel
         The one of :func:`formulations.mixed.build`, with columns and rows of points, questions and columns.
     """
-    chosen = Card() if card is None else card
+    chosen = CardRules() if card is None else card
     answers = _answers(X)
     domains = chosen.domains(answers.shape[1])
     box = [min(own[0], 0) for own in domains], [max(own[-1], 0) for own in domains]
@@ -321,9 +321,9 @@ def build_pessimistic(
     return documented(model, mixed.PARTS | {**PARTS, "z": ("", "ours")})
 
 
-def most_nonzeros(X: ArrayLike, y: ArrayLike, card: Card | None = None, **options: Any) -> int:
+def most_nonzeros(X: ArrayLike, y: ArrayLike, card: CardRules | None = None, **options: Any) -> int:
     """Upper bound on the non-zeros of the rows of pairs of the program that :func:`build` makes."""
-    return _layout(X, y, Card() if card is None else card, **options).nonzeros
+    return _layout(X, y, CardRules() if card is None else card, **options).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -384,7 +384,7 @@ def _add_points(model: pyo.ConcreteModel, domains: Sequence[Sequence[int]]) -> N
     model.one_sign = family((j, linear((1, u[j]), (1, d[j])) <= 1) for j in up if up[j] and down[j])
 
 
-def _add_questions(model: pyo.ConcreteModel, card: Card, n: int) -> None:
+def _add_questions(model: pyo.ConcreteModel, card: CardRules, n: int) -> None:
     """The rows on how many questions are asked, of all, of some and of columns."""
     if not card.size >= 1:
         raise FormulationError(f"size is {card.size}; a card asks at least one question.")
@@ -408,7 +408,7 @@ def _asked(model: pyo.ConcreteModel, questions: Iterable[int], factor: float = 1
     return [(factor, side[j]) for j in questions for side in (model.u, model.d) if j in side]
 
 
-def _add_columns(model: pyo.ConcreteModel, card: Card, columns: list[list[int]]) -> None:
+def _add_columns(model: pyo.ConcreteModel, card: CardRules, columns: list[list[int]]) -> None:
     """The rows on how many columns are asked of, and how many questions of one; each column is its questions."""
     if card.max_columns is not None and card.max_columns < len(columns):
         model.f = f = pyo.Var(range(len(columns)), domain=pyo.Binary)
@@ -455,13 +455,13 @@ def _numbered(names: ArrayLike | None, n: int, what: str) -> Indices:
 def _layout(
     X: ArrayLike,
     y: ArrayLike,
-    card: Card,
+    card: CardRules,
     weight: Any = None,
     qid: Any = None,
     query_weight: Any = None,
     people: Any = None,
     least_area: float = 0.0,
-) -> Layout:
+) -> CardLayout:
     answers, labels = _answers(X), np.asarray(y, dtype=np.float64)
     n, d = answers.shape
     counts = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -496,7 +496,7 @@ def _layout(
         (own[g, h] - own[h, g], least - float(own.sum()) + float((own[g, h] - own[h, g]).sum()))
         for own, least in inside
     ]
-    layout = Layout(
+    layout = CardLayout(
         kinds, list(zip(g.tolist(), h.tolist())), gain[g, h].tolist(), low, high, of_people, constant, 0, domains
     )
     entries = np.count_nonzero(kinds[g] != kinds[h], axis=1) + 1

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import pyomo.environ as pyo
 
 from formulations.common import family, linear
-from formulations.options import Instance, Options
+from formulations.options import BuilderOptions, Instance
 from formulations.wins import Layout, Pair
 
 Level = tuple[int, int]  # a row ``i`` and a level ``l`` of its rank
@@ -47,7 +47,7 @@ class Ladder:
 
 
 def level_rows(
-    ladders: Mapping[Any, Ladder], level: pyo.Var, count: pyo.Var, options: Options
+    ladders: Mapping[Any, Ladder], level: pyo.Var, count: pyo.Var, options: BuilderOptions
 ) -> tuple[pyo.Constraint, pyo.Constraint]:
     """The rows that tie levels to their count, and those that order the levels of a count. A row of the first kind is
     ``sum of coefficient * level <= count``, less the part of the count that is certain, with all levels of a count in
@@ -70,7 +70,7 @@ def climbed(ladders: Mapping[Any, Ladder], counts: Mapping[Any, int]) -> dict[An
     return {u: float(asked <= counts[key]) for key, ladder in ladders.items() for asked, u in ladder.steps}
 
 
-class Standing(NamedTuple):
+class Below(NamedTuple):
     """Who stands below a row."""
 
     sure: int  # rows below it whatever the weights
@@ -85,13 +85,13 @@ class RankLayout(Layout):
     says nothing.
     """
 
-    standings: dict[int, Standing]  # of relevant rows at least
+    standings: dict[int, Below]  # of relevant rows at least
     ladders: dict[int, Ladder]  # of rows with an open level; a step ``(i, l)`` asks for rank ``l - 1``
     crowded: dict[tuple[int, int], tuple[list[Level], int]]
     mutual: list[Pair]  # ``one_above``: pairs whose reverse is open too
 
 
-def rank_levels(instance: Instance, standings: Mapping[int, Standing]) -> dict[str, Any]:
+def rank_levels(instance: Instance, standings: Mapping[int, Below]) -> dict[str, Any]:
     """Levels of all relevant rows, as the fields ``ladders``, ``gains``, ``crowded`` and ``constant`` of a layout."""
     ladders: dict[int, Ladder] = {}
     gains: dict[Level, float] = {}

@@ -13,7 +13,7 @@ from formulations.errors import FormulationError
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
+class BuilderOptions:
     """Choices shared by the builders; each takes them as keywords.
 
     Attributes
@@ -149,7 +149,7 @@ class Instance:
 
     X: Floats
     lists: tuple[GradedList, ...]
-    options: Options
+    options: BuilderOptions
     lower: Floats
     upper: Floats
 
@@ -191,7 +191,7 @@ def instance_of(
 ) -> Instance:
     """The instance of a builder's arguments; ``units`` overrides labels and coefficients."""
     data = rows_of(X)
-    chosen = Options(**options)
+    chosen = BuilderOptions(**options)
     if units is None:
         if y is None or coefficients is None:
             raise FormulationError("Give y and coefficients, or units.")

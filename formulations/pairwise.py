@@ -43,7 +43,7 @@ from formulations.common import Assignment, documented, family, linear, new_mode
 from formulations.compile import uncollected
 from formulations.data import Floats, Indices
 from formulations.errors import FormulationError
-from formulations.options import Instance, Options, rows_of
+from formulations.options import BuilderOptions, Instance, rows_of
 from formulations.wins import Layout, mutual_pairs, pair_layout, wins_of
 
 Preferences: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]  # also a sparse matrix; SciPy has no types for one
@@ -92,7 +92,7 @@ def build(X: ArrayLike, preferences: Preferences, *, name: str = "pairwise", **o
     name : str
         Name of the model and of its files.
     **options
-        Fields of :class:`formulations.options.Options`; ``linking`` and ``cuts`` change nothing here.
+        Fields of :class:`formulations.options.BuilderOptions`; ``linking`` and ``cuts`` change nothing here.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
 
 
 def _layout(X: ArrayLike, preferences: Preferences, options: dict[str, Any]) -> Layout:
-    data, chosen = rows_of(X), Options(**options)
+    data, chosen = rows_of(X), BuilderOptions(**options)
     table = _table(preferences, data.shape[0])
     i, k = table.nonzero()
     instance = Instance(data, (), chosen, *chosen.limits(data.shape[1]))

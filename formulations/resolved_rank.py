@@ -78,7 +78,7 @@ from formulations.common import Assignment, Term, documented, family, linear, na
 from formulations.compile import uncollected
 from formulations.data import Coefficients
 from formulations.errors import FormulationError, FormulationWarning
-from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
+from formulations.levels import Below, RankLayout, climbed, level_rows, rank_cuts, rank_levels
 from formulations.options import Instance, instance_of
 from formulations.wins import LOST, OPEN, WON, Pair, asked_pairs, mutual_pairs, nonzeros_bound, wins_of
 
@@ -321,7 +321,7 @@ def _add_quotas(model: pyo.ConcreteModel, layout: ResolvedRankLayout) -> None:
     )
 
 
-def _standing(i: int, rows: list[int], grades: dict[int, int], state: dict[Pair, int]) -> Standing:
+def _standing(i: int, rows: list[int], grades: dict[int, int], state: dict[Pair, int]) -> Below:
     sure, by_win, by_tie = 0, [], []
     for k in rows:
         if grades[k] < grades[i] or (grades[k] == grades[i] and k > i):
@@ -330,4 +330,4 @@ def _standing(i: int, rows: list[int], grades: dict[int, int], state: dict[Pair,
         elif k != i:
             sure += state[k, i] == LOST
             by_tie += [(k, i)] * (state[k, i] == OPEN)
-    return Standing(sure, by_win, by_tie)
+    return Below(sure, by_win, by_tie)

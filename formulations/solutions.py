@@ -17,7 +17,7 @@ from formulations.errors import FileFormatError, shortened
 from formulations.files import file_bytes
 from formulations.program import Program, portable
 
-__all__ = ["Solution", "NoPointError", "read_solution", "parse_solution", "original_names", "solution_text"]
+__all__ = ["SolutionFile", "NoPointError", "read_solution", "parse_solution", "original_names", "solution_text"]
 
 LARGEST_SOLUTION = 2**28  # bytes; larger solution files are refused before they are read
 LONGEST_LINE = 2_000  # characters; the patterns below take the square of a line's length at worst
@@ -214,7 +214,7 @@ NAMES = tuple(dict.fromkeys(form.solver for form in DIALECTS))  # what a dialect
 
 
 @dataclass(frozen=True)
-class Solution:
+class SolutionFile:
     """What a solution file says.
 
     Attributes
@@ -275,7 +275,7 @@ def read_solution(path: str | PathLike[str], program: Program, dialect: str | No
 
 def parse_solution(
     path: str | PathLike[str], program: Program, dialect: str | None = None, weights_alone: bool = False
-) -> Solution:
+) -> SolutionFile:
     """Like :func:`read_solution`, with the solver's status and the dialect found.
 
     With ``weights_alone`` a file may hold the weights of the program and no other column.
@@ -301,7 +301,7 @@ def parse_solution(
     status = words[0] if words else ""
     sparse = re.search(form.sparse, text, re.M) is not None
     weights = [program.columns[j] for j in program.weights] if weights_alone and not sparse else []
-    return Solution(_by_column(values, sparse, program, source, weights), status, form.solver, stated)
+    return SolutionFile(_by_column(values, sparse, program, source, weights), status, form.solver, stated)
 
 
 def _lines(content: bytes, program: Program, source: str) -> Lines:

@@ -63,7 +63,7 @@ from numpy.typing import ArrayLike
 from formulations.common import Assignment, documented, family, linear, named, new_model, start, statistic
 from formulations.compile import uncollected
 from formulations.data import Coefficients
-from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
+from formulations.levels import Below, RankLayout, climbed, level_rows, rank_cuts, rank_levels
 from formulations.options import Instance, instance_of
 from formulations.wins import OPEN, WON, asked_pairs, mutual_pairs, nonzeros_bound, wins_of
 
@@ -112,7 +112,7 @@ def build(
     name : str
         Name of the model and of its files.
     **options
-        Fields of :class:`formulations.options.Options`: ``epsilon``, ``C``, ``big_m``, ``linking``, ``cuts``,
+        Fields of :class:`formulations.options.BuilderOptions`: ``epsilon``, ``C``, ``big_m``, ``linking``, ``cuts``,
         ``extra_cuts``, ``max_features``, ``signs``, ``box``, ``max_nonzeros``.
 
     Returns
@@ -173,7 +173,7 @@ def _layout(instance: Instance) -> RankLayout:
     for i in (i for item in instance.lists for i in item.relevant.tolist()):
         state = wins.state[wins.of(i)]
         rivals = wins.pairs[wins.of(i)][state == OPEN, 1].tolist()
-        standings[i] = Standing(int((state == WON).sum()), [(i, k) for k in rivals], [])
+        standings[i] = Below(int((state == WON).sum()), [(i, k) for k in rivals], [])
     ranks = rank_levels(instance, standings)
     if options.big_m == "pair" and not options.two_sided:
         # A row of the literal form, or of two sides, limits w even if nothing counts its win.

@@ -83,9 +83,9 @@ def threads(repeats: int) -> int:
 def calculated(problem: Problem, nodes: int | None) -> list[float]:
     """How many times as fast the search would be on idle cores, for each number of :data:`CORES`."""
     rounds: list[list[float]] = []
-    run = workers.Workers.run
+    run = workers.SearchWorkers.run
 
-    def timed_run(self: workers.Workers, jobs: Sequence[workers.Job], alone: bool = False) -> list[Any]:
+    def timed_run(self: workers.SearchWorkers, jobs: Sequence[workers.Job], alone: bool = False) -> list[Any]:
         rounds.append([])
         found = []
         for job in jobs:
@@ -98,10 +98,10 @@ def calculated(problem: Problem, nodes: int | None) -> list[float]:
 
     began = time.process_time()
     try:
-        workers.Workers.run = timed_run  # type: ignore[method-assign]
+        workers.SearchWorkers.run = timed_run  # type: ignore[method-assign]
         solve(problem, time_limit=None, n_jobs=1, node_limit=nodes)
     finally:
-        workers.Workers.run = run  # type: ignore[method-assign]
+        workers.SearchWorkers.run = run  # type: ignore[method-assign]
     whole = time.process_time() - began
     between = whole - sum(map(sum, rounds))
     return [whole / (between + sum(longest(jobs, cores) for jobs in rounds)) for cores in CORES]

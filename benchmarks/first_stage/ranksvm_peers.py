@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rerank.scorers.base import RankingData
 from rerank.scorers.conversions import c_of_alpha, count_pairs
-from rerank.scorers.ranksvm.pairs import Pairs
+from rerank.scorers.ranksvm.pairs import UtilityPairs
 
 Floats = NDArray[np.float64]
 LIBLINEAR = "LIBLINEAR-rankSVM, eps"
@@ -36,7 +36,7 @@ Run = Callable[[], Done]
 
 def said(X: Any, y: Floats, w: Floats, alpha: float) -> str:
     """``J(w)`` of one list."""
-    active = Pairs(RankingData(X, y, np.zeros(y.size, np.int64), np.ones(y.size)), "pairs").at(X @ w)
+    active = UtilityPairs(RankingData(X, y, np.zeros(y.size, np.int64), np.ones(y.size)), "pairs").at(X @ w)
     return f"objective {active.squared[0] + alpha * float(w @ w):.9f}"
 
 

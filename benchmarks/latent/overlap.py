@@ -24,7 +24,7 @@ from benchmarks.latent.log import ITEMS
 from benchmarks.latent.prices import factors, log_from, part_of_log, settings_for
 from benchmarks.latent.ring import nodes_of_ray
 from rerank.latent.engines import ray_engine
-from rerank.latent.engines.interface import ItemBlock, Report, Step
+from rerank.latent.engines.interface import ItemBlock, ShardSums, SubEpoch
 from rerank.latent.engines.ray_shard import RayShard
 from rerank.latent.log import Log
 
@@ -38,12 +38,12 @@ class Pause:
     def __init__(self, U: Any, GU: Any, seconds: float) -> None:
         self.U, self.GU, self.seconds = U, GU, seconds
 
-    def xi_step(self, step: Step, block: ItemBlock) -> Report:
-        return Report()
+    def xi_step(self, step: SubEpoch, block: ItemBlock) -> ShardSums:
+        return ShardSums()
 
-    def run(self, step: Step, block: ItemBlock, parts: tuple[int, int]) -> Report:
+    def run(self, step: SubEpoch, block: ItemBlock, parts: tuple[int, int]) -> ShardSums:
         time.sleep(self.seconds * (parts[1] - parts[0]))
-        return Report(pairs=1)
+        return ShardSums(pairs=1)
 
 
 def pausing(seconds: float) -> type[RayShard]:
@@ -71,8 +71,8 @@ def compared(log: Log, p: int) -> tuple[float, float]:
             with patch.object(ray_engine, "AHEAD", ahead):
                 for e in range(first, first + EPOCHS + 2):
                     for t in range(p):
-                        engine.xi_step(Step(e, t))
-                        engine.sub_epoch(Step(e, t))
+                        engine.xi_step(SubEpoch(e, t))
+                        engine.sub_epoch(SubEpoch(e, t))
                     ends.append(time.perf_counter())  # in each epoch as many steps before its end
             found.append(float(statistics.median(np.diff(ends)[1:])))
     finally:

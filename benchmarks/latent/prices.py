@@ -19,7 +19,7 @@ from scipy.optimize import nnls
 
 from benchmarks.latent.law import FACTORS, Points, Size
 from benchmarks.latent.log import ITEMS, RECORDS, USERS
-from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step
+from rerank.latent.engines.interface import Factors, ItemBlock, Settings, ShardSums, SubEpoch
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 
@@ -86,11 +86,11 @@ class SubBlock:
         self.passes = passes
         self.shard = Shard(0, log, U, np.zeros(len(U), np.float32), settings)
         self.block = ItemBlock(1, 0, vectors(mine.size), np.zeros(mine.size, np.float32))
-        self.shard.run(Step(1, 0), self.block, (0, 0))  # puts the records in order
+        self.shard.run(SubEpoch(1, 0), self.block, (0, 0))  # puts the records in order
 
     def seconds(self) -> float:
         """Of a pass."""
-        return self.shard.run(Step(1, 0), self.block, (0, 1)).step_seconds / self.passes
+        return self.shard.run(SubEpoch(1, 0), self.block, (0, 1)).step_seconds / self.passes
 
 
 def step_prices(full: tuple[int, ...] = FULL) -> tuple[float, Points]:
@@ -131,7 +131,7 @@ def scan_prices(times: tuple[int, ...] = (1, 10, 100)) -> tuple[Points, Points]:
         for t in range(4):
             n = -(-n_items // MANY)
             block = ItemBlock(1, t, vectors(n), np.zeros(n, np.float32))
-            spent.append(shard.xi_step(Step(1, t), block).xi_seconds)
+            spent.append(shard.xi_step(SubEpoch(1, t), block).xi_seconds)
         scan = statistics.median(spent[1:])
         scans.append((float(n_items), scan / log.n_records))
         deals.append((float(n_items), max(spent[0] - scan, 0.0) / n_items))
@@ -143,18 +143,18 @@ def scan_prices(times: tuple[int, ...] = (1, 10, 100)) -> tuple[Points, Points]:
     return tuple(scans), tuple(deals)
 
 
-def shard_epoch(log: Log, settings: Settings, steps: bool = True) -> Report:
+def shard_epoch(log: Log, settings: Settings, steps: bool = True) -> ShardSums:
     """An epoch of one shard that has all users of the log, block by block; or of its xi-step alone."""
     f = factors(log)
     shard = Shard(0, log, f.U, f.GU, settings)
     items = settings.partition(log.n_items, FACTORS, 1)
-    total = Report()
+    total = ShardSums()
     for t in range(settings.n_shards):
         mine = items.order[slice(*items.bounds(t))]
         block = ItemBlock(1, t, f.V[mine], f.GV[mine])
-        total += shard.xi_step(Step(1, t), block)
+        total += shard.xi_step(SubEpoch(1, t), block)
         if steps:
-            total += shard.run(Step(1, t), block)
+            total += shard.run(SubEpoch(1, t), block)
     return total
 
 

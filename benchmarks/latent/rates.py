@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.latent.log import drawn_log, read
 from benchmarks.latent.memory import copying
 from benchmarks.latent.naive import Naive
-from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step, shards_of
+from rerank.latent.engines.interface import Factors, ItemBlock, Settings, ShardSums, SubEpoch, shards_of
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log, log_of
 
@@ -49,15 +49,15 @@ def factors(log: Any) -> Factors:
     return Factors(U, V, np.zeros(n, np.float32), np.zeros(items, np.float32))
 
 
-def steps(log: Log, start: Factors, settings: Settings) -> Report:
+def steps(log: Log, start: Factors, settings: Settings) -> ShardSums:
     """What the first shard does with the first block."""
     users = shards_of(log.n_users, settings.n_shards, settings.seed)[0]
     shard = Shard(0, log.of(users), start.U[users], start.GU[users], settings)
     items = settings.partition(log.n_items, FACTORS, 1)
     mine = items.order[slice(*items.bounds(0))]
     block = ItemBlock(1, 0, start.V[mine], start.GV[mine])
-    shard.xi_step(Step(1, 0), block)
-    return shard.run(Step(1, 0), block)
+    shard.xi_step(SubEpoch(1, 0), block)
+    return shard.run(SubEpoch(1, 0), block)
 
 
 def table(log: Any) -> None:

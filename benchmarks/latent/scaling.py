@@ -30,7 +30,7 @@ from benchmarks.latent.prices import (
     step_prices,
 )
 from benchmarks.latent.transport import transport
-from rerank.latent.engines.interface import Report, Step
+from rerank.latent.engines.interface import ShardSums, SubEpoch
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import Log
 
@@ -46,9 +46,9 @@ def epochs(engine: Any, log: Log, p: int, n: int) -> tuple[float, float]:
         for e in range(1, n + 2):
             began = time.perf_counter()
             for t in range(p):
-                engine.xi_step(Step(e, t))
-                engine.sub_epoch(Step(e, t))
-            report = sum(engine.collect()[1], Report())
+                engine.xi_step(SubEpoch(e, t))
+                engine.sub_epoch(SubEpoch(e, t))
+            report = sum(engine.collect()[1], ShardSums())
             wall.append(time.perf_counter() - began)
             cpu.append(report.step_seconds + report.xi_seconds)
     finally:

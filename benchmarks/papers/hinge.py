@@ -13,10 +13,10 @@ from numba import njit
 
 from rerank.errors.stops import current
 from rerank.scorers import RankSVM
-from rerank.scorers.base import Floats, Solution
+from rerank.scorers.base import Floats, ScorerSolution
 from rerank.scorers.ranksvm.estimator import longer, starts
 from rerank.scorers.ranksvm.newton import DesignMatrix
-from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs
+from rerank.scorers.ranksvm.pairs import ActivePairs, UtilityPairs
 
 # Planes for which there is space at first, and solutions without weight after which a plane may be dropped.
 CAPACITY, IDLE = 32, 30
@@ -34,7 +34,9 @@ BEYOND = 1e-9
 class HingeRankSVM(RankSVM):
     """``J(w) = sum c_ij (1 + p_i - p_j)_+ + alpha |w|^2`` [Airola, Pahikkala, Salakoski 2011, eq. 2]."""
 
-    def _solve(self, problem: tuple[DesignMatrix, Pairs], alpha: float, start: Solution | None) -> Solution:
+    def _solve(
+        self, problem: tuple[DesignMatrix, UtilityPairs], alpha: float, start: ScorerSolution | None
+    ) -> ScorerSolution:
         matrix, pairs = problem
         trail = () if start is None else start.state
         known = [matrix.compact(coef) for coef in starts(trail, alpha, matrix.d)]
@@ -87,7 +89,9 @@ class _Planes:
         return combined / (-2 * self.alpha), float(self.b[:n] @ x - combined @ combined / (4 * self.alpha))
 
 
-def bundle(X: DesignMatrix, pairs: Pairs, alpha: float, starts: list[Floats], tol: float, max_iter: int) -> Solution:
+def bundle(
+    X: DesignMatrix, pairs: UtilityPairs, alpha: float, starts: list[Floats], tol: float, max_iter: int
+) -> ScorerSolution:
     """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ + alpha |w|^2``, ``p = X w``, from the best of ``starts``.
 
     The planes are those of [Teo et al. 2010]; as in [Franc, Sonnenburg 2009] the best point moves by a line search
@@ -122,7 +126,7 @@ def bundle(X: DesignMatrix, pairs: Pairs, alpha: float, starts: list[Floats], to
             value = there.hinge[0] + alpha * float(at @ at)
             if value < J:
                 w, here, J = at, there, value
-    return Solution(X.expand(w), J, step, gap <= tol, gap, advice="Raise max_iter, tol or alpha.")
+    return ScorerSolution(X.expand(w), J, step, gap <= tol, gap, advice="Raise max_iter, tol or alpha.")
 
 
 def _gap(J: float, lower: float) -> float:
@@ -136,7 +140,7 @@ def _cut(planes: _Planes, X: DesignMatrix, active: ActivePairs) -> None:
 
 
 def _search(
-    pairs: Pairs, here: ActivePairs, w: Floats, s: Floats, u: Floats, alpha: float, step: float
+    pairs: UtilityPairs, here: ActivePairs, w: Floats, s: Floats, u: Floats, alpha: float, step: float
 ) -> tuple[float, ActivePairs]:
     """A step along ``s`` by regula falsi from ``step``, until the slope is :data:`FLAT` times the first one.
 

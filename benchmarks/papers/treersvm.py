@@ -17,7 +17,7 @@ from benchmarks.first_stage.ranksvm import ALPHA, text_like
 from benchmarks.first_stage.robirank_kernels import clock
 from benchmarks.papers.hinge import HingeRankSVM
 from rerank.scorers.base import Floats, RankingData
-from rerank.scorers.ranksvm.pairs import Pairs
+from rerank.scorers.ranksvm.pairs import UtilityPairs
 
 TEST_ROWS = 20_000
 
@@ -46,7 +46,7 @@ def pairwise_error(score: Any, y: Any) -> float:
 def subgradients(X: Any, y: Floats, by_pairs: bool) -> tuple[float, float | None]:
     """Seconds of the sums over pairs at some scores, by trees and by a compiled loop; both must agree."""
     data = RankingData(X, y, np.zeros(y.size, np.int64), np.ones(y.size))
-    pairs = Pairs(data, "pairs")
+    pairs = UtilityPairs(data, "pairs")
     score = np.asarray(X @ (0.1 * np.random.default_rng(0).standard_normal(X.shape[1])))
     tree = clock(lambda: pairs.at(score).hinge, 3)
     if not by_pairs:

@@ -15,7 +15,7 @@ SAFE = 2.0**900  # sizes between its inverse and this neither overflow nor vanis
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class ExactOrder:
     """The order of all rows by weights, and which pairs reach the margin, exactly.
 
     Attributes
@@ -45,7 +45,7 @@ class Standing:
         return Fraction(min((scores[::2] - scores[1::2]).tolist()), unit)
 
 
-def standing(problem: Problem, weights: Floats, margin: Fraction) -> Standing:
+def standing(problem: Problem, weights: Floats, margin: Fraction) -> ExactOrder:
     """The order by weights in scaled space; pairs count from a difference of ``margin`` on.
 
     InputError for a missing or infinite value where it counts.
@@ -66,7 +66,7 @@ def standing(problem: Problem, weights: Floats, margin: Fraction) -> Standing:
     codes[used[order]] = np.cumsum(new) - 1
     row, near, reached = used[order[new]], ascending[new], np.zeros(len(problem.X), dtype=np.intp)
     reached[used] = _reached(problem, weights, row, near, error, margin)[codes[used]]
-    return Standing(problem, weights, codes, reached, row, near, error)
+    return ExactOrder(problem, weights, codes, reached, row, near, error)
 
 
 def average_of(problem: Problem, weights: Floats) -> Fraction:

@@ -334,23 +334,23 @@ def _split(given: str, option: str, such: str) -> tuple[str, str]:
 
 def _kinds(texts: str | None, *more: str | None) -> Kinds:
     """Columns that are read as texts: those named, and those of kinds of people."""
-    from rerank.io.columns import Kind
+    from rerank.io.columns import ColumnKind
 
     names = [*(split_names(texts) or ()), *(name for name in more if name is not None)]
-    return dict.fromkeys(names, Kind(texts=True))
+    return dict.fromkeys(names, ColumnKind(texts=True))
 
 
 def _kinds_of(questions: Sequence[Question]) -> Kinds:
     """What columns hold: numbers where questions compare sizes, else the texts they name, kept as they are written."""
-    from rerank.io.columns import Kind
+    from rerank.io.columns import ColumnKind
     from rerank.io.lines import TRUTH
 
-    kinds = {one.column: Kind(texts=False) for one in questions if one.sides}
+    kinds = {one.column: ColumnKind(texts=False) for one in questions if one.sides}
     for question in questions:
         name, known = question.column, kinds.get(question.column)
         named = {one for one in question.levels if isinstance(one, str) and one not in TRUTH}
         if named and (known is None or known.texts):
-            kinds[name] = Kind(texts=True, known=(known.known if known else frozenset()) | named)
+            kinds[name] = ColumnKind(texts=True, known=(known.known if known else frozenset()) | named)
     return kinds
 
 

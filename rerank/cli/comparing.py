@@ -109,12 +109,12 @@ def frontier(
 def _table(data: Path, columns: dict[str, Any], plot: Path | None) -> Table:
     """The table, after a picture that could not be written was refused."""
     from rerank.cli.pictures import check_picture
-    from rerank.io.columns import Kind
+    from rerank.io.columns import ColumnKind
     from rerank.io.paths import check_outputs
 
     check_picture(plot)
     check_outputs(with_ideal(data), {"--plot": plot})
-    kinds = dict.fromkeys(split_names(columns.pop("texts")) or (), Kind(texts=True))
+    kinds = dict.fromkeys(split_names(columns.pop("texts")) or (), ColumnKind(texts=True))
     return read_data(data, **columns, need_label=True, kinds=kinds)
 
 

@@ -13,7 +13,7 @@ import typer
 from rerank.cli.common import AsJson, Details, Outputs, answer, exit_code, say, tell, warnings_said
 from rerank.cli.inputs import Data, read_data, refuse_idle, some_of, with_columns, with_ideal, with_options
 from rerank.errors import InputError, LeakWarning
-from rerank.reranker.options import Options, parameters, split_names
+from rerank.reranker.options import RerankerOptions, parameters, split_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FOLDS = 5  # folds of :class:`rerank.RerankerCV`
 
 
-@with_options(Options)
+@with_options(RerankerOptions)
 @with_columns("label", "qid", "id", "weight", "groups", "people", "positive", "features", "texts", "delimiter")
 def fit(
     data: Data,
@@ -83,7 +83,7 @@ def fit(
     check_outputs(with_ideal(data), paths)
     kinds = _kinds(columns.pop("texts"), given["first_stage"])
     table = read_data(data, **columns, need_label=True, kinds=kinds)
-    est = Reranker(**parameters(Options, given))
+    est = Reranker(**parameters(RerankerOptions, given))
     if members:
         refuse_idle({"--squares": given["features"] or None}, "with --members no columns are reranked; leave one out")
         reranked(est.first_stage, est.set_params(features=MEMBERS).features)  # refused without a blend
@@ -140,7 +140,7 @@ def _write_proof(outputs: Outputs, path: Path, record: Proof | None) -> None:
 
 def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
     """What columns hold, where texts and gaps have a use or are left out; None for a first stage of numbers alone."""
-    from rerank.io.columns import Kind
+    from rerank.io.columns import ColumnKind
     from rerank.reranker.first_stage import NAMES, takes_texts
 
     names = [name.strip() for name in first_stage.split(",")]
@@ -150,7 +150,7 @@ def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
         why = f"--first-stage {first_stage} learns from numbers alone; leave it out, or use --first-stage logistic"
         refuse_idle({"--texts": texts}, why)
         return None
-    return dict.fromkeys(split_names(texts) or (), Kind(texts=True))
+    return dict.fromkeys(split_names(texts) or (), ColumnKind(texts=True))
 
 
 def fitted(

@@ -54,7 +54,7 @@ LABEL, CELL = 14, 32  # signs of a column's name beside a row, and of a cell; lo
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class RankedTable:
     """A table ranked by a model."""
 
     est: Reranker
@@ -109,7 +109,7 @@ class Ranked:
         return f"the first {self.depth} places{'' if self.n_lists == 1 else ' of a list'}"
 
 
-def ranked(est: Reranker, table: Table, own: bool) -> Ranked:
+def ranked(est: Reranker, table: Table, own: bool) -> RankedTable:
     """The table ranked by the model; ``own`` if its rows are those of the fit."""
     from rerank.ranks.lists import places_by_list
     from rerank.statistics.derived import Share
@@ -118,10 +118,10 @@ def ranked(est: Reranker, table: Table, own: bool) -> Ranked:
     before = None if first is None else places_by_list(first, table.qid)
     stat, (lead, chance) = est.state_.task.quoted, lead_of(est, table, scores, first)
     depth = stat.of(len(table)).depth if isinstance(stat, Share) and table.qid is None else stat.depth
-    return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth, lead, chance, own)
+    return RankedTable(est, table, scores, places_by_list(scores, table.qid), first, before, depth, lead, chance, own)
 
 
-def question(found: Ranked) -> str:
+def question(found: RankedTable) -> str:
     """What the list is for."""
     n, depth = f"{len(found.table):,} rows", found.depth
     if depth is None:
@@ -131,9 +131,11 @@ def question(found: Ranked) -> str:
     return f"Which {depth} of {of} should be looked at first?"
 
 
-def sections(found: Ranked, beside: Cols, data: str, doc: ModelDocument, checked: Report) -> tuple[str, list[Section]]:
+def sections(
+    found: RankedTable, beside: Cols, data: str, doc: ModelDocument, checked: Report
+) -> tuple[str, list[Section]]:
     """The question, and all that answers it, in the order in which it is read; ``beside`` has the cells of
-    :attr:`Ranked.first_rows` by columns, and ``data`` is the name of the table.
+    :attr:`RankedTable.first_rows` by columns, and ``data`` is the name of the table.
     """
     from rerank.reranker.describe import describe
 
@@ -146,7 +148,7 @@ def sections(found: Ranked, beside: Cols, data: str, doc: ModelDocument, checked
     return question(found), [("", screen), the_list(found, beside), rest]
 
 
-def on_one_screen(found: Ranked, told: Description) -> list[Part]:
+def on_one_screen(found: RankedTable, told: Description) -> list[Part]:
     """Answer, what held-out rows say and what was proved, in a few sentences, beside the picture of both lists. Numbers
     of the rows of the fit stand behind those of held-out rows.
     """
@@ -162,7 +164,7 @@ def on_one_screen(found: Ranked, told: Description) -> list[Part]:
     return [Beside(lines, [Picture(lambda: both_lists(found))])]
 
 
-def answer(found: Ranked, kept: bool = True) -> str:
+def answer(found: RankedTable, kept: bool = True) -> str:
     """What the list finds, beside the first stage's list and a random order; without labels how much it changed. With
     ``kept`` it is said that the list is the first stage's.
     """
@@ -198,7 +200,7 @@ def answer(found: Ranked, kept: bool = True) -> str:
     return " ".join([*stage, *told])
 
 
-def curves_of(found: Ranked, ends: int) -> list[Curve]:
+def curves_of(found: RankedTable, ends: int) -> list[Curve]:
     """Relevant rows by place, of a list on average: this list, the first stage's, a random order, a perfect list."""
     import numpy as np
 
@@ -213,7 +215,7 @@ def curves_of(found: Ranked, ends: int) -> list[Curve]:
     return [Curve(name, kind, found_by_place(y > 0, by, qid, ends, mean)) for name, kind, by, mean in orders]
 
 
-def both_lists(found: Ranked) -> str:
+def both_lists(found: RankedTable) -> str:
     """The picture of the list and of the first stage's, as SVG: what is found, or without labels what they share."""
     import numpy as np
 
@@ -236,7 +238,7 @@ def both_lists(found: Ranked) -> str:
     return curves_svg(curves, at=at, x="rows looked at", y=f"{what}{mean}", digits=found.digits)
 
 
-def held_out_line(found: Ranked, told: Description) -> list[str]:
+def held_out_line(found: RankedTable, told: Description) -> list[str]:
     """What rows that the fit has not seen say of its lead: these, if they are such rows, and those of its folds."""
     lead = found.lead
     if lead is None or (ends := lead.interval) is None or found.own or not found.est.reranks_:
@@ -248,7 +250,7 @@ def held_out_line(found: Ranked, told: Description) -> list[str]:
     return [said, *(told.held_out if found.est.result_.evidence is not None else ())]
 
 
-def the_list(found: Ranked, beside: Cols) -> Section:
+def the_list(found: RankedTable, beside: Cols) -> Section:
     """The first rows, with the cut, and what moved each of them."""
     import numpy as np
 
@@ -272,7 +274,7 @@ def the_list(found: Ranked, beside: Cols) -> Section:
     return ("The list", [shown, text(*told, small=True)])
 
 
-def _about_rows(found: Ranked, order: list[int], beside: Cols) -> dict[str, tuple[str, list[Any]]]:
+def _about_rows(found: RankedTable, order: list[int], beside: Cols) -> dict[str, tuple[str, list[Any]]]:
     """Columns of the table of these rows by their heads: the side on which each stands, and its cells."""
     table, before = found.table, found.before
     columns: dict[str, tuple[str, list[Any]]] = {}
@@ -297,7 +299,7 @@ def _about_rows(found: Ranked, order: list[int], beside: Cols) -> dict[str, tupl
     return columns
 
 
-def _meaning(found: Ranked) -> str:
+def _meaning(found: RankedTable) -> str:
     """What the numbers beside a row are."""
     state, reranks = found.est.state_, found.est.reranks_
     weight = "correction" if state.anchored and reranks else "weight"
@@ -320,7 +322,7 @@ def short_name(name: str, most: int = LABEL) -> str:
     return name if len(name) <= most else f"{name[:half]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
-def change(found: Ranked) -> Section:
+def change(found: RankedTable) -> Section:
     """What differs from the first stage's list, and the weights."""
     from rerank.errors.telling import of_kind
     from rerank.reranker.solution import CORRECTIONS
@@ -339,7 +341,7 @@ def change(found: Ranked) -> Section:
     return ("What changed, and why", parts)
 
 
-def evidence(found: Ranked) -> Section:
+def evidence(found: RankedTable) -> Section:
     """The statistic of labelled rows, beside the first stage and chance."""
     est, table, lead = found.est, found.table, found.lead
     title = "How good it is on these rows"

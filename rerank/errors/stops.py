@@ -32,10 +32,10 @@ GRACE = 1.0  # seconds that an :func:`attended` call may take to end once it is 
 LINGER = 5.0  # seconds that the interpreter waits, when it ends, for each call that was left behind
 
 
-class Stop:
+class Deadline:
     """Says whether it is time to stop: ``seconds`` from now on, or when the stop ``outer`` says so."""
 
-    def __init__(self, seconds: float | None = None, outer: Stop | None = None) -> None:
+    def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
         own = math.inf if seconds is None else working_time() + seconds
         # On the clock of :func:`working_time`, infinite without a limit.
         self.deadline: float = own if outer is None else min(own, outer.deadline)
@@ -54,18 +54,18 @@ class Stop:
         return self.asked.is_set() or working_time() > self.deadline
 
 
-_current: ContextVar[Stop | None] = ContextVar("stop", default=None)
+_current: ContextVar[Deadline | None] = ContextVar("stop", default=None)
 
 
-def current() -> Stop:
+def current() -> Deadline:
     """The stop that holds here; one that never says stop outside of :func:`limited` and :func:`protected`."""
-    return _current.get() or Stop()
+    return _current.get() or Deadline()
 
 
 @contextmanager
-def limited(seconds: float | None) -> Iterator[Stop]:
+def limited(seconds: float | None) -> Iterator[Deadline]:
     """Inside the block, :func:`current` says stop after so many seconds, or when it would have done so anyway."""
-    token = _current.set(Stop(seconds, _current.get()))
+    token = _current.set(Deadline(seconds, _current.get()))
     try:
         yield current()
     finally:
@@ -139,7 +139,7 @@ class _Call(_Result[Answer]):
 
     def __init__(self, call: Callable[[], Answer]) -> None:
         super().__init__()
-        self.stop = Stop(None, _current.get())
+        self.stop = Deadline(None, _current.get())
         self.stop.asked, self.stop.ask = threading.Event(), self._ask
         self._call, self._context, self._claim = call, copy_context(), threading.Lock()
         self._wake: SimpleQueue[None] = SimpleQueue()

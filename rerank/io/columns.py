@@ -25,7 +25,7 @@ _MOST_COMPARED = 5_000
 
 
 @dataclass(frozen=True)
-class Kind:
+class ColumnKind:
     """What the entries of a column of features are."""
 
     texts: bool  # texts, digits among them; else numbers
@@ -34,8 +34,8 @@ class Kind:
     known: frozenset[str] = frozenset()
 
 
-COMPLETE = Kind(texts=False, gaps=False)
-Kinds = Mapping[str, Kind]
+COMPLETE = ColumnKind(texts=False, gaps=False)
+Kinds = Mapping[str, ColumnKind]
 _MARKS = str.maketrans("", "", "_-. ")
 
 
@@ -65,7 +65,7 @@ def place_of(path: Path, places: Mapping[str, int], wanted: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class FileColumns:
     """The columns of a file that are read, by their places in it."""
 
     path: Path
@@ -157,7 +157,7 @@ def choose_columns(
     numeric: Callable[[int], bool],
     others: str,
     schema: Any = None,
-) -> Columns:
+) -> FileColumns:
     """Which columns have which role, and which are features: those named, or all free ones that are ``numeric``. A
     saved index is left out, which :func:`saved_index` finds, and a note says so. Refused are a name that no column has
     or that is given twice, a list id that was forgotten, and a table in which no feature is left.
@@ -193,7 +193,7 @@ def choose_columns(
     notes = [index_note([names[column] for column in index])] if index else []
     if left_out:
         notes.append(f"Left out because they hold {others}: {some([names[column] for column in left_out])}.")
-    return Columns(path, names, given, chosen, left_out, positive, notes)
+    return FileColumns(path, names, given, chosen, left_out, positive, notes)
 
 
 def saved_index(names: Sequence[str], schema: Any = None) -> list[int]:

@@ -16,7 +16,7 @@ from rerank.errors.telling import Note
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
-from rerank.io.columns import COMPLETE, Columns, Kind, Kinds, choose_columns, distinct
+from rerank.io.columns import COMPLETE, ColumnKind, FileColumns, Kinds, choose_columns, distinct
 from rerank.io.frames import joined
 from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.levels import number_of
@@ -76,7 +76,7 @@ def read_csv(
         The label of the rows to find, when labels are words; all other labels become 0.
     delimiter : str
         One character.
-    kinds : mapping of column to Kind, optional
+    kinds : mapping of column to ColumnKind, optional
         With it, also an empty one, columns that hold text or miss values are features, too, and `Table.X` is a data
         frame if there are any. What a column holds that it does not name is told by the column's first entry.
 
@@ -106,22 +106,22 @@ def read_csv(
 
     roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups, "people": people}
     columns = choose_columns(path, names, roles, features, positive, numeric, "text")
-    collected = _Rows(columns, delimiter, kinds)
+    collected = _Doubles(columns, delimiter, kinds)
     for line, cells in chain([first], rows):
         collected.add(line, cells)
     return ideal.joined(path, collected.table())
 
 
-class _Rows:
+class _Doubles:
     """Collects the columns in flat arrays of doubles: about as many bytes as the file has."""
 
-    def __init__(self, columns: Columns, delimiter: str, kinds: Kinds | None) -> None:
+    def __init__(self, columns: FileColumns, delimiter: str, kinds: Kinds | None) -> None:
         self.columns, self.delimiter, self.path = columns, delimiter, columns.path
         self.texts: dict[str, list[str]] = {role: [] for role in columns.worded}
         self.amounts = [role for role in columns.roles if role not in self.texts]
         own = [COMPLETE if kinds is None else kinds.get(columns.names[column]) for column in columns.features]
         told = dict(zip(columns.features, own)) | {columns.roles[role]: COMPLETE for role in self.amounts}
-        self.kinds: dict[int, Kind] = {column: kind for column, kind in told.items() if kind is not None}
+        self.kinds: dict[int, ColumnKind] = {column: kind for column, kind in told.items() if kind is not None}
         self.numbers = {column: array("d") for column, kind in self.kinds.items() if not kind.texts}
         self.words: dict[int, list[str | None]] = {column: [] for column, kind in self.kinds.items() if kind.texts}
         # Cells up to the first entry, which tells what a column holds.
@@ -187,7 +187,7 @@ class _Rows:
         """Take the cells up to the first entry of a column as what this one is."""
         cells = self.waiting.pop(column)
         first = cells[-1].strip()
-        self.kinds[column] = kind = Kind(texts=not (first in TRUTH or is_number(first)))
+        self.kinds[column] = kind = ColumnKind(texts=not (first in TRUTH or is_number(first)))
         if kind.texts:
             self.words[column] = [self._text(line, column, cell) for cell in cells]
         else:

@@ -14,13 +14,13 @@ from rerank.errors import InputError
 from rerank.io import Table, read_csv
 from rerank.io.machines import machines
 
-__all__ = ["Description", "describe", "load", "machines", "names"]
+__all__ = ["DataSet", "describe", "load", "machines", "names"]
 
 LABEL = "target"
 
 
 @dataclass(frozen=True)
-class Description:
+class DataSet:
     """What a data set is, and whom to cite.
 
     Attributes
@@ -45,7 +45,7 @@ class Description:
 
 
 _FOLDER = files("rerank.io") / "data"
-_ALL = {each["name"]: Description(**each) for each in json.loads((_FOLDER / "descriptions.json").read_text("utf-8"))}
+_ALL = {each["name"]: DataSet(**each) for each in json.loads((_FOLDER / "descriptions.json").read_text("utf-8"))}
 
 
 def names() -> list[str]:
@@ -53,7 +53,7 @@ def names() -> list[str]:
     return list(_ALL)
 
 
-def describe(name: str) -> Description:
+def describe(name: str) -> DataSet:
     """Return size, task and citation of a data set. Raises `InputError` for an unknown name."""
     if name not in _ALL:
         raise InputError(f"There is no data set {name!r}; choose one of {', '.join(_ALL)}.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.bounded import open_regular, within_memory
-from rerank.io.columns import COMPLETE, Columns, Kinds, choose_columns, distinct
+from rerank.io.columns import COMPLETE, FileColumns, Kinds, choose_columns, distinct
 from rerank.io.frames import arrow_numeric, entries, joined, numbers
 from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.lines import Path
@@ -107,7 +107,7 @@ def _complete_numbers(kinds: Kinds | None, name: str) -> bool:
 class _Batch:
     """Some rows of an open file, every entry of a column checked where it is read."""
 
-    columns: Columns
+    columns: FileColumns
     kinds: Kinds | None
     nested: set[str]  # columns that hold neither numbers nor text, which no fit uses
     own: Any  # of pyarrow
@@ -177,7 +177,7 @@ class _Batch:
         return found
 
 
-def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
+def _table(opened: Any, columns: FileColumns, kinds: Kinds | None) -> Table:
     """The table of an open file, read in batches."""
     row, known, said = 0, dict[str, str](), dict[int, str]()
     features: dict[int, list[Any]] = {column: [] for column in columns.features}

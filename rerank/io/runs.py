@@ -19,7 +19,7 @@ from rerank.io.arrays import held
 from rerank.io.frames import column, is_frame, names_of, numbers
 from rerank.io.lines import numbered_lines, wrong
 from rerank.io.table import Floats, Words, words
-from rerank.io.trec import Qrels, Rows, Run
+from rerank.io.trec import Qrels, Run, RunRows
 
 SCORE = ("score",)
 GRADE = ("label", "relevance", "grade", "rel", "score")
@@ -75,20 +75,20 @@ def kinds_of(source: Any) -> dict[str, str]:
     return found
 
 
-def run_rows_of(source: Any, name: str) -> Rows:
+def run_rows_of(source: Any, name: str) -> RunRows:
     """:func:`run_of` as rows; of a file none becomes an object."""
     if isinstance(source, str | os.PathLike):
         return trec.run_rows(source)
     run = run_of(source, name)
-    return Rows.of(run.qid, run.docid, run.score, run.tag, run.notes)
+    return RunRows.of(run.qid, run.docid, run.score, run.tag, run.notes)
 
 
-def qrels_rows_of(source: Any) -> Rows:
+def qrels_rows_of(source: Any) -> RunRows:
     """:func:`qrels_of` as rows; of a file none becomes an object."""
     if isinstance(source, str | os.PathLike):
         return trec.qrels_rows(source)
     qrels = qrels_of(source)
-    return Rows.of(qrels.qid, qrels.docid, qrels.grade)
+    return RunRows.of(qrels.qid, qrels.docid, qrels.grade)
 
 
 def runs_by_name(source: Any) -> dict[str, Any]:

@@ -50,7 +50,7 @@ _FIRST_LINE = re.compile(rb"^[ \t\r\v\f]*([^#\s][^\n]*)\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Layout:
+class LineFormat:
     """The columns of a file: their number, where the number stands that counts, and what they are called."""
 
     kind: str
@@ -64,8 +64,8 @@ class Layout:
         return (0, 1, 2) if width == 3 else (0, 2, self.place)
 
 
-RUN = Layout("a run", 6, 4, "score", "query Q0 document rank score tag")
-QRELS = Layout("judgements", 4, 3, "grade", "query 0 document grade")
+RUN = LineFormat("a run", 6, 4, "score", "query Q0 document rank score tag")
+QRELS = LineFormat("judgements", 4, 3, "grade", "query 0 document grade")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Qrels:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RunRows:
     """A run or judgements without an object for each row."""
 
     queries: tuple[str, ...]  # in order of first appearance
@@ -102,7 +102,7 @@ class Rows:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, qid: Words, docid: Words, values: NDArray[Any], *others: Any) -> "Rows":
+    def of(cls, qid: Words, docid: Words, values: NDArray[Any], *others: Any) -> "RunRows":
         """The rows of a record that has objects."""
         return cls(*numbered(qid), Texts.of(docid.tolist()), np.asarray(values, dtype=np.float64), *others)
 
@@ -148,7 +148,7 @@ def reads_as(path: Path) -> str:
 
 
 @within_memory
-def run_rows(path: Path) -> Rows:
+def run_rows(path: Path) -> RunRows:
     """The rows of :func:`read_run`."""
     rows, width = _rows(path, RUN)
     # Where the numbers of each query are 1, 2, 3, ... as its lines come, and some query has two, they are ranks.
@@ -163,12 +163,12 @@ def run_rows(path: Path) -> Rows:
 
 
 @within_memory
-def qrels_rows(path: Path) -> Rows:
+def qrels_rows(path: Path) -> RunRows:
     """The rows of :func:`read_qrels`."""
     return _rows(path, QRELS)[0]
 
 
-def _rows(path: Path, layout: Layout) -> tuple[Rows, int]:
+def _rows(path: Path, layout: LineFormat) -> tuple[RunRows, int]:
     """Rows of a file and its width. Files are cut at once; where anything is odd, line by line, to say what."""
     raw = read_whole(path).removeprefix(_MARK)
     line = _FIRST_LINE.search(raw)
@@ -185,7 +185,7 @@ def _rows(path: Path, layout: Layout) -> tuple[Rows, int]:
     return found or _by_lines(path, raw, start, width, layout), width
 
 
-def _no_layout(path: Path, line: int, width: int, layout: Layout) -> InputError:
+def _no_layout(path: Path, line: int, width: int, layout: LineFormat) -> InputError:
     said, advice = f"there are {width} columns, not {layout.width}", f"write it as: {layout.line}"
     for other in (RUN, QRELS):
         if width == other.width != layout.width:
@@ -194,7 +194,7 @@ def _no_layout(path: Path, line: int, width: int, layout: Layout) -> InputError:
     return wrong(path, line, said, advice)
 
 
-def _at_once(raw: bytes, start: int, width: int, layout: Layout) -> Rows | None:
+def _at_once(raw: bytes, start: int, width: int, layout: LineFormat) -> RunRows | None:
     """The rows of a file that has nothing to refuse; None where a look at each line is needed."""
     try:
         if b"\0" in raw or not (raw.isascii() or raw.decode("utf-8")):
@@ -229,7 +229,7 @@ def _at_once(raw: bytes, start: int, width: int, layout: Layout) -> Rows | None:
     keys.sort()
     if (keys[1:] == keys[:-1]).any():  # most likely a document twice
         return None
-    return Rows(queries, codes, documents, numbers, tag if width == RUN.width else "")
+    return RunRows(queries, codes, documents, numbers, tag if width == RUN.width else "")
 
 
 def _cut(block: bytes, width: int) -> Indices | None:
@@ -297,7 +297,7 @@ def _decimals(packed: NDArray[np.bytes_]) -> Floats | None:
     return np.where(minus, -whole, whole) / _TENS[behind]
 
 
-def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) -> Rows:
+def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: LineFormat) -> RunRows:
     """The rows of a file by a look at each line, which finds the first thing to refuse."""
     seen: dict[tuple[str, str], int] = {}
     values, parts = list[float](), list[str]()
@@ -326,7 +326,7 @@ def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) ->
     if not seen:
         raise InputError(f"{path} is empty; pass a file with lines such as: {layout.line}.")
     queries, documents = (words([pair[side] for pair in seen]) for side in (0, 1))
-    return Rows.of(queries, documents, np.array(values), parts[5] if width == RUN.width else "")
+    return RunRows.of(queries, documents, np.array(values), parts[5] if width == RUN.width else "")
 
 
 def write_run(

@@ -21,7 +21,7 @@ from rerank.latent.evaluation import top_items
 from rerank.latent.log import Log, cut, log_of, some_users
 from rerank.latent.options import check_logs, extended
 from rerank.latent.storage import locked, read, write
-from rerank.latent.training import Checkpoint, identity, report_divergence, seed_in, train
+from rerank.latent.training import RunFolder, identity, report_divergence, seed_in, train
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -239,7 +239,7 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
         if held_out is not None:
             held_out = some_users(held_out, chosen["validation_users"], seed_of(seed, VALIDATION, 1))
         settings = options.settings_of(chosen, log, n_shards, seed)
-        saved = None if folder is None else Checkpoint(folder, identity(log, held_out, settings))
+        saved = None if folder is None else RunFolder(folder, identity(log, held_out, settings))
         advice = "check the memory of the machines, and set checkpoint to a folder, so that no epoch is run twice"
         if folder is not None:
             advice = f"check the memory of the machines and call fit again, which goes on from {os.fspath(folder)}"

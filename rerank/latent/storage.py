@@ -30,7 +30,7 @@ MOST_FIELDS = 2**28  # bytes of a JSON file that is read; array files may be of 
 
 
 @dataclass(frozen=True)
-class Kind:
+class FolderKind:
     """What a folder holds."""
 
     name: str  # of the JSON file
@@ -47,14 +47,14 @@ class Kind:
 
 
 _ARRAYS = ("U", "V", "GU", "GV", "log_indptr", "log_items", "held_out")
-MODEL = Kind("model.json", "model", 1, "save() wrote", "save the model again", _ARRAYS)
+MODEL = FolderKind("model.json", "model", 1, "save() wrote", "save the model again", _ARRAYS)
 
 
 def write(
     folder: str | os.PathLike[str],
     fields: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
-    kind: Kind = MODEL,
+    kind: FolderKind = MODEL,
     written: Collection[str] = (),
 ) -> set[str]:
     """Write a model in place of the one in the folder, which is made unless it exists; the caller holds :func:`locked`.
@@ -75,7 +75,7 @@ def write(
     return kept
 
 
-def _clean(home: Path, kind: Kind, kept: Collection[str]) -> None:
+def _clean(home: Path, kind: FolderKind, kept: Collection[str]) -> None:
     """Remove arrays that the JSON file no longer names, and what a killed process left; nothing else."""
     array = rf"({'|'.join(kind.arrays)})-[0-9a-f]{{16}}\.npy"
     ours = re.compile(rf"{array}|\.({array}|{re.escape(kind.name)})(\..*)?\.part")
@@ -103,7 +103,7 @@ def digest_of(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str, Any]:
+def read_fields(folder: str | os.PathLike[str], kind: FolderKind = MODEL) -> dict[str, Any]:
     """The fields of the JSON file, without arrays; errors as :func:`read`."""
     path = Path(folder) / kind.name
     try:
@@ -120,7 +120,7 @@ def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str,
     return fields
 
 
-def read(folder: str | os.PathLike[str], kind: Kind = MODEL) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read(folder: str | os.PathLike[str], kind: FolderKind = MODEL) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Fields and arrays of a model; refused is a folder without one, of another version, or with a damaged one."""
     home = Path(folder)
     fields = read_fields(home, kind)
@@ -131,7 +131,7 @@ def read(folder: str | os.PathLike[str], kind: Kind = MODEL) -> tuple[dict[str, 
     return fields, arrays
 
 
-def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any]:
+def _read_array(home: Path, entry: Mapping[str, Any], kind: FolderKind) -> NDArray[Any]:
     # Use the last part alone: a name read from a file could lead out of the folder.
     path = home / Path(entry["file"]).name[:100]
     try:

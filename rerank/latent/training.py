@@ -22,7 +22,7 @@ from rerank.errors import InputError, SolverError
 from rerank.errors.telling import say
 from rerank.io.bounded import plain
 from rerank.latent import storage
-from rerank.latent.engines.interface import Factors, Report, Settings, Step
+from rerank.latent.engines.interface import Factors, Settings, ShardSums, SubEpoch
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
 
@@ -51,7 +51,7 @@ class HistoryEntry:
 
 
 @dataclass(eq=False)
-class Progress:
+class TrainingState:
     """All that is needed to go on with training."""
 
     factors: Factors  # the newest ones that were collected
@@ -59,13 +59,13 @@ class Progress:
     best: Factors  # to keep: the best on the validation part, else those of the last evaluation
     best_epoch: int
     history: list[dict[str, Any]] = field(default_factory=list)  # a HistoryEntry for each evaluation
-    report: Report = field(default_factory=Report)  # of the epochs since the last evaluation
+    report: ShardSums = field(default_factory=ShardSums)  # of the epochs since the last evaluation
     best_precision: float = -1.0
     waited: int = 0  # evaluations since then
     seconds: float = 0.0  # wall time spent
     stopped: str = ""  # "epochs", "validation", "interrupted" or "diverged"; empty while training goes on
 
-    def update(self, collected: tuple[Factors, Iterable[Report]], epoch: int) -> None:
+    def update(self, collected: tuple[Factors, Iterable[ShardSums]], epoch: int) -> None:
         """Store what the engine collected after an epoch."""
         self.epoch, (self.factors, reports) = epoch, collected
         self.report = sum(reports, self.report)
@@ -74,7 +74,7 @@ class Progress:
 
     def evaluated(self, precision: float | None, patience: int) -> HistoryEntry:
         """Compare the newest factors with the best; after ``patience`` evaluations without a better one, stop."""
-        r, self.report = self.report, Report()
+        r, self.report = self.report, ShardSums()
         rate = r.pairs / max(r.step_seconds, 1e-9)
         share = r.xi_seconds / max(r.step_seconds + r.xi_seconds, 1e-9)
         entry = HistoryEntry(self.epoch, r.loss, r.xi_error, precision, rate, share, self.seconds)
@@ -96,13 +96,13 @@ def train(
     settings: Settings,
     first: int,
     validation: Log | None,
-    checkpoint: "Checkpoint | None" = None,
-) -> Progress:
+    checkpoint: "RunFolder | None" = None,
+) -> TrainingState:
     """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found. If ``checkpoint`` holds an
     earlier run, training goes on from there and ends with the same bits.
     """
     run = checkpoint.resume(start) if checkpoint else None
-    run = run or Progress(start, first - 1, start, first - 1)
+    run = run or TrainingState(start, first - 1, start, first - 1)
     del start  # Frees a sixth of the memory as soon as there are better factors.
     if run.stopped:
         return run
@@ -115,8 +115,8 @@ def train(
             while not (evaluating or saving):
                 epoch += 1
                 for t in range(settings.n_shards):
-                    engine.xi_step(Step(epoch, t))
-                    engine.sub_epoch(Step(epoch, t))
+                    engine.xi_step(SubEpoch(epoch, t))
+                    engine.sub_epoch(SubEpoch(epoch, t))
                 done = epoch - first + 1
                 evaluating = done % settings.evaluate_every == 0 or done >= settings.n_epochs
                 saving = checkpoint is not None and done % settings.checkpoint_every == 0
@@ -153,7 +153,7 @@ def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> fl
         return evaluate(scores, validation, min(k, log.n_items), log).means()["precision"]
 
 
-def report_divergence(run: Progress, settings: Settings) -> None:
+def report_divergence(run: TrainingState, settings: Settings) -> None:
     """If training diverged, raise an error if there is nothing to keep, else warn."""
     if run.stopped != "diverged":
         return
@@ -170,8 +170,8 @@ def report_divergence(run: Progress, settings: Settings) -> None:
 _VECTORS = tuple(f.name for f in fields(Factors))
 _ARRAYS = (*_VECTORS, *(f"best_{name}" for name in _VECTORS))
 _REMEDY = "delete the folder to begin anew"
-KIND = storage.Kind("checkpoint.json", "checkpoint", 2, "fit(checkpoint=...) wrote", _REMEDY, _ARRAYS)
-_STATE = tuple(f.name for f in fields(Progress) if f.name not in ("factors", "best", "report"))
+KIND = storage.FolderKind("checkpoint.json", "checkpoint", 2, "fit(checkpoint=...) wrote", _REMEDY, _ARRAYS)
+_STATE = tuple(f.name for f in fields(TrainingState) if f.name not in ("factors", "best", "report"))
 _LOGS = {"log": "another log", "validation": "another validation part"}
 
 
@@ -198,7 +198,7 @@ def seed_in(folder: str | os.PathLike[str], otherwise: int) -> int:
         raise InputError(f"{Path(folder) / KIND.name} is damaged; {KIND.remedy}.") from None
 
 
-class Checkpoint:
+class RunFolder:
     """The checkpoint of a run, known by its :func:`identity`, in a folder for it alone; made unless it exists."""
 
     def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
@@ -206,7 +206,7 @@ class Checkpoint:
         self.run = plain(run)
         self._written: set[str] = set()
 
-    def resume(self, start: Factors) -> Progress | None:
+    def resume(self, start: Factors) -> TrainingState | None:
         """The state of an earlier process of the run, or None if there is none; reserves the folder. A folder that
         belongs to another run, to another version or to something else is left as it was.
         """
@@ -231,11 +231,11 @@ class Checkpoint:
             if best is None:
                 best = Factors(**{name: arrays[f"best_{name}"] for name in _VECTORS})
             state = {name: at[name] for name in _STATE}
-            return Progress(factors=newest, best=best, report=Report(**at["report"]), **state)
+            return TrainingState(factors=newest, best=best, report=ShardSums(**at["report"]), **state)
         except (KeyError, TypeError):
             raise InputError(f"{place} is damaged; {KIND.remedy}.") from None
 
-    def save(self, run: Progress) -> None:
+    def save(self, run: TrainingState) -> None:
         """Replace the checkpoint; if that fails the old one stays."""
         arrays = dict(vars(run.factors))
         best = "start" if not run.history else "newest"

@@ -3,7 +3,7 @@
 from rerank.io.margin import Margin, margin_of
 from rerank.problem.build import problem_of, ranked_list, stated_lists
 from rerank.problem.json import digest
-from rerank.problem.lists import RankedList, Unit
+from rerank.problem.lists import BinaryList, RankedList
 from rerank.problem.problem import Problem, coordinates
 from rerank.problem.proof import Proof
 from rerank.problem.quotas import Quota
@@ -17,7 +17,7 @@ __all__ = [
     "Proof",
     "Quota",
     "RankedList",
-    "Unit",
+    "BinaryList",
     "WeightRow",
     "Written",
     "broken",

@@ -70,7 +70,7 @@ def rows_of(lists: Sequence[RankedList], n: int) -> Indices:
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class BinaryList:
     """One binary list: the rows of a list at or above a gain, against its other rows.
 
     Its part of ``V`` is ``factor * sum_j h_j a_(rank of the j-th best)`` over the rows of ``positive``; ``hits`` holds

@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
-from rerank.problem.lists import Floats, RankedList, Unit, rows_of
+from rerank.problem.lists import BinaryList, Floats, RankedList, rows_of
 from rerank.problem.quotas import Quota, check_quotas
 from rerank.problem.rows import WeightRow
 from rerank.problem.scaling import ends_of, scale_columns
@@ -139,7 +139,7 @@ class Problem:
         return float(sum(item.weight for item in self.lists))
 
     @cached_property
-    def units(self) -> tuple[Unit, ...]:
+    def units(self) -> tuple[BinaryList, ...]:
         """The binary lists whose values add up to ``V`` (apart from :attr:`constant`)."""
         units = []
         for q, item in enumerate(self.lists):
@@ -148,7 +148,7 @@ class Problem:
                 reached = item.gains >= g
                 positive, factor, below = item.rows[reached], float((g - below) * share), g
                 hits = np.ones(positive.size, np.int64) if item.hits is None else item.hits[: positive.size]
-                units.append(Unit(q, positive, item.rows[~reached], item.coefficients, factor, hits, item.alone))
+                units.append(BinaryList(q, positive, item.rows[~reached], item.coefficients, factor, hits, item.alone))
         return tuple(units)
 
     @cached_property

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.problem.lists import Floats, Unit
+from rerank.problem.lists import BinaryList, Floats
 from rerank.problem.problem import Problem
 
 BATCH = 2**21  # scores that are held at once
@@ -43,7 +43,7 @@ def values_at(problem: Problem, weights: ArrayLike) -> Floats:
     return found - 1e-13 * (np.abs(found) + problem.ideal)
 
 
-def _values(problem: Problem, unit: Unit, weights: Floats) -> Floats:
+def _values(problem: Problem, unit: BinaryList, weights: Floats) -> Floats:
     """Part of the values that a unit has."""
     n = unit.positive.size
     reach = problem.epsilon + 1e-12 * (1.0 + problem.n_features) * (1.0 + problem.largest_score)

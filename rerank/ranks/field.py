@@ -25,7 +25,7 @@ import numpy as np
 from rerank.errors import InputError
 from rerank.io.options import whole
 from rerank.io.texts import Indices, Keys, Texts
-from rerank.io.trec import Rows
+from rerank.io.trec import RunRows
 from rerank.ranks.evaluator import Evaluator, shown
 from rerank.ranks.lists import OneList
 from rerank.ranks.row_gains import Floats, Gain, asks_relevance, gain_of, weighted_gains
@@ -95,10 +95,10 @@ def _without_options(name: str) -> tuple[str, int | None, str | None]:
     return (found[1] + (found[3] or "")).lower(), level, gain
 
 
-class Pool:
+class JudgedPool:
     """Judged documents, prepared once for all runs."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: RunRows) -> None:
         self.queries, self.query, self.grade, self.documents = rows.queries, rows.query, rows.values, rows.documents
         self.numbers = dict(zip(self.queries, range(len(self.queries))))
         self.salt, self.keys = 0, self.documents.keys(self.query)
@@ -129,7 +129,7 @@ class Placed:
     ``lengths`` (queries,) says how many documents each query has, ``judged`` (m,) which of the pool the run has.
     """
 
-    def __init__(self, pool: Pool, query: Indices, documents: Texts, scores: Any) -> None:
+    def __init__(self, pool: JudgedPool, query: Indices, documents: Texts, scores: Any) -> None:
         self.pool = pool
         self.lengths = np.bincount(query, minlength=len(pool.queries))
         self.found, self.judged = pool.find(query, documents)
@@ -300,7 +300,7 @@ def _shown(statistic: RankStatistic, placed: Placed, raw: Floats, pool: Floats) 
     return found
 
 
-def _ideal(statistic: DCG, pool: Pool, gains: Floats) -> Floats:
+def _ideal(statistic: DCG, pool: JudgedPool, gains: Floats) -> Floats:
     """DCG of the judged documents in their best order."""
     order = np.lexsort((-gains, pool.query))
     query = pool.query[order]
@@ -330,7 +330,7 @@ def _count(placed: Placed, chosen: Any) -> Floats:
     return _sum(placed, placed.query, chosen.astype(np.float64))
 
 
-def _in_pool(pool: Pool, values: Any) -> Floats:
+def _in_pool(pool: JudgedPool, values: Any) -> Floats:
     found = np.bincount(pool.query, np.asarray(values, dtype=np.float64), len(pool.queries))
     return np.asarray(found, dtype=np.float64)
 

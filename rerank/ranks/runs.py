@@ -19,8 +19,8 @@ from rerank.errors.telling import Note, of_kind
 from rerank.io.options import one_of, whole
 from rerank.io.page import Cells, Part, Readable, Words
 from rerank.io.runs import qrels_rows_of, run_rows_of, runs_by_name
-from rerank.io.trec import Rows
-from rerank.ranks.field import Measure, Placed, Pool, RunTies, chance_of, measure_of, values_of
+from rerank.io.trec import RunRows
+from rerank.ranks.field import JudgedPool, Measure, Placed, RunTies, chance_of, measure_of, values_of
 from rerank.ranks.row_gains import Floats, Gain, asks_relevance
 from rerank.statistics import RankStatistic
 
@@ -75,7 +75,7 @@ def run_values(
     ids are most likely not those of the judgements.
     """
     terms = Terms(measures, gain, level, ties, precision, strangers)
-    return _judged("the run", run_rows_of(run, "run"), Pool(qrels_rows_of(qrels)), terms)[0]
+    return _judged("the run", run_rows_of(run, "run"), JudgedPool(qrels_rows_of(qrels)), terms)[0]
 
 
 class Terms:
@@ -95,7 +95,7 @@ class Terms:
             raise InputError("measures is empty; name at least one, such as 'ndcg@10'.")
 
 
-def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, Placed]:
+def _judged(name: str, run: RunRows, pool: JudgedPool, terms: Terms) -> tuple[RunValues, Placed]:
     """Values of a run, and where its documents stand."""
     own = np.array([pool.numbers.get(query, -1) for query in run.queries], dtype=np.intp)
     if not (own >= 0).any():
@@ -132,7 +132,7 @@ def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, 
     return RunValues(names, pool.queries, values, missing, unjudged, int(placed.judged.size), said), placed
 
 
-def _stranger(name: str, pool: Pool, query: Any, documents: Any) -> str:
+def _stranger(name: str, pool: JudgedPool, query: Any, documents: Any) -> str:
     """What is said of a run whose ids are not those of the judgements, with the two that are most alike."""
     there = np.flatnonzero(np.isin(pool.query, query))
     number = pool.query[there[0]]
@@ -330,7 +330,7 @@ IDLE = "idle"  # kind of a note that is no reason to look again
 
 def compare_runs(runs: Any, qrels: Any, terms: Terms) -> Evaluation:
     """:func:`evaluate_runs` without warnings."""
-    pool, found = Pool(qrels_rows_of(qrels)), dict[str, RunValues]()
+    pool, found = JudgedPool(qrels_rows_of(qrels)), dict[str, RunValues]()
     placed: dict[str, tuple[Any, Any]] = {}
     for name, run in runs_by_name(runs).items():
         found[name], own = _judged(f"the run {name}", run_rows_of(run, name), pool, terms)

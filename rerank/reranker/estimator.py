@@ -23,8 +23,8 @@ from rerank.reranker.data import Arguments, Weights, data_of
 from rerank.reranker.describe import audit_of
 from rerank.reranker.files import document, export
 from rerank.reranker.fit import fit
-from rerank.reranker.options import RENAMED, Options
-from rerank.reranker.pool import Pool, pool_of
+from rerank.reranker.options import RENAMED, RerankerOptions
+from rerank.reranker.pool import WeightPool, pool_of
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.solution import UNUSED
 from rerank.reranker.solve.program import chosen_formulation
@@ -43,7 +43,7 @@ PARTS |= {"top_of_parts": "rank", "ranks_of_parts": "rank"}
 """Methods of earlier versions, for lists that came in parts, and what to call with a table."""
 
 
-class Reranker(Options, Ranker):
+class Reranker(RerankerOptions, Ranker):
     """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters
@@ -273,7 +273,7 @@ class Reranker(Options, Ranker):
         bound = statistic_bound(*given, state.task.n_jobs, state.task.seed, ties=state.task.statistic.ties)
         return bound + state.training.tied_tails
 
-    def pool(self, delta: float, k: int = 5, time_limit: float = 10.0) -> Pool:
+    def pool(self, delta: float, k: int = 5, time_limit: float = 10.0) -> WeightPool:
         """The ``k`` most different weights that are worth at most ``delta`` less than those of the fit.
 
         Parameters
@@ -286,7 +286,7 @@ class Reranker(Options, Ranker):
 
         Returns
         -------
-        Pool
+        WeightPool
             With the range of each weight over all that were found, which is a sample. A sign is called certain only
             where a search proved that the other half holds no weights worth enough.
 
@@ -436,7 +436,7 @@ class Reranker(Options, Ranker):
             For a file that cannot be read or is of another program, weights that break a row that was added, and a
             bound below what the weights are worth.
         """
-        solved = path, dialect, export.Support(bound, by, prove)
+        solved = path, dialect, export.BoundClaim(bound, by, prove)
         return self._adopt(export.load_solution(self._fitted(), self._program(), solved, choices, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -484,7 +484,7 @@ class Reranker(Options, Ranker):
         return self
 
 
-Reranker.__init__ = without(GONE, RENAMED)(Options.__init__)  # type: ignore[method-assign]
+Reranker.__init__ = without(GONE, RENAMED)(RerankerOptions.__init__)  # type: ignore[method-assign]
 
 
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:

@@ -127,7 +127,7 @@ def _stages(text: str) -> str | list[str] | None:
 
 
 @dataclass(eq=False, repr=False)
-class Options:
+class RerankerOptions:
     """Parameters of a fit; :class:`rerank.Reranker` says what they mean, :mod:`rerank.reranker.task` checks them."""
 
     stat: Any = option("dcg@10", help=STATISTICS, kind=str)
@@ -234,13 +234,13 @@ class Options:
 RENAMED = {"epsilon": "margin"}
 """Parameters of the last release that have another name now."""
 
-KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Options) if each.metadata["kept"]}
+KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(RerankerOptions) if each.metadata["kept"]}
 """Parameters among the settings of a model file, and their values in files that lack them."""
 
 
-def values_of(options: Options) -> dict[str, Any]:
+def values_of(options: RerankerOptions) -> dict[str, Any]:
     """The parameters by name; those of an estimator are what its ``get_params`` gives."""
-    return {each.name: getattr(options, each.name) for each in fields(Options)}
+    return {each.name: getattr(options, each.name) for each in fields(RerankerOptions)}
 
 
 @dataclass(eq=False, repr=False)

@@ -19,7 +19,7 @@ WORDS = {1: "above 0", -1: "below 0", 0: "both signs, or 0"}
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class WeightPool:
     """Near-optimal weights of a fit. They are a sample: others, farther apart, may exist."""
 
     names: tuple[str, ...]  # columns with a weight
@@ -45,7 +45,7 @@ class Pool:
         return "\n".join(lines)
 
 
-def pool_of(state: FittedState, delta: float, k: int, time_limit: float) -> Pool:
+def pool_of(state: FittedState, delta: float, k: int, time_limit: float) -> WeightPool:
     """The pool of a fit; see :meth:`rerank.Reranker.pool`."""
     from rerank.search.near import near
 
@@ -72,7 +72,7 @@ def pool_of(state: FittedState, delta: float, k: int, time_limit: float) -> Pool
     whole_signs, sure = np.zeros(coef.shape[1], np.int8), np.zeros(coef.shape[1], np.bool_)
     whole_signs[state.features], sure[state.features] = found, certain & (found != 0)
     ranges, names = np.stack([coef.min(axis=0), coef.max(axis=0)], axis=1), state.columns.names
-    return Pool(names, delta, coef[chosen], values, ranges, whole_signs, sure, len(points), problem.anchored)
+    return WeightPool(names, delta, coef[chosen], values, ranges, whole_signs, sure, len(points), problem.anchored)
 
 
 def _common(weights: list[Floats] | Floats) -> NDArray[np.int8]:

@@ -18,7 +18,7 @@ LONGEST = 10**8  # rows of a list whose places are held in memory, for statistic
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class AnswerPatterns:
     """The rows of a table by their answers, equal ones once: how many rows of the table each stands for."""
 
     answers: NDArray[np.uint8]  # (questions, rows)
@@ -54,7 +54,7 @@ def counted(
     weight: NDArray[np.float64],
     lists: NDArray[np.int64],
     people: NDArray[np.int64],
-) -> Data:
+) -> AnswerPatterns:
     """Count the rows of a table by their answers (questions, n), class, list and kind of people."""
     units, unit = in_units(weight)
     key = np.hstack([np.packbits(answers.T, axis=1), lists[:, None].view(np.uint8), people[:, None].view(np.uint8)])
@@ -64,7 +64,7 @@ def counted(
     sides = [np.bincount(number, units * side, row.size).astype(np.int64) for side in (relevant, ~relevant)]
     different = np.ascontiguousarray(answers[:, row])
     bits = _bits(different, sides, lists[row])
-    return Data(different.view(np.uint8), sides[0], sides[1], lists[row], people[row], unit, bits)
+    return AnswerPatterns(different.view(np.uint8), sides[0], sides[1], lists[row], people[row], unit, bits)
 
 
 def in_units(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
@@ -109,7 +109,9 @@ def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> B
     return Bits(words, *(np.array(part, np.int64) for part in (starts, factor, cell)))
 
 
-def worth_of(statistic: RankStatistic, rate: float | None, data: Data, list_weight: NDArray[np.float64]) -> Worth:
+def worth_of(
+    statistic: RankStatistic, rate: float | None, data: AnswerPatterns, list_weight: NDArray[np.float64]
+) -> Worth:
     """The statistic on the lists of a table; ``rate`` is the greatest false positive rate of a partial area. Lists that
     have nothing to order (for areas no row of a class, for normalised statistics no relevant row) count nothing.
     Statistics whose places pay by the relevant rows above are refused.

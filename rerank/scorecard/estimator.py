@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError, LeakWarning
 from rerank.errors.compiling import watch, working_time
-from rerank.errors.stops import Stop, protected
+from rerank.errors.stops import Deadline, protected
 from rerank.io.arrays import held
 from rerank.io.frames import Frame, as_table, index_of, is_frame, is_sparse, names_of, without
 from rerank.io.labels import read_labels
@@ -282,7 +282,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         found = stated(self, rows, card)
         starts = () if card is None else found.found(card)
         asked = self._threads(), bool(self.verbose), best, starts, seed(self.random_state)
-        search = Search(found.problem, Stop(), *asked)
+        search = Search(found.problem, Deadline(), *asked)
         if search.run_within(limit) and search.best is None:
             raise KeyboardInterrupt
         return search, found

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors.stops import Stop
+from rerank.errors.stops import Deadline
 from rerank.scorecard import kernels
-from rerank.scorecard.problem import Found, Problem
+from rerank.scorecard.problem import CardProblem, Found
 
 SMALL = 3  # numbers of points of a question, the smallest ones, that are tried first
 WORSE = 1e-3  # share of the value by which the next card may be worse than the one before it
@@ -42,12 +42,12 @@ class Draft:
 class Exchange:
     """The exchange of questions of a problem, with numbers by chance from a seed."""
 
-    problem: Problem
-    stop: Stop
+    problem: CardProblem
+    stop: Deadline
     seed: int = 0
 
     @cached_property
-    def _rows(self) -> kernels.Table:
+    def _rows(self) -> kernels.QuestionTable:
         """Rows and questions, without points."""
         data = self.problem.data
         yes = 2 * data.answers.sum(axis=1, dtype=np.int64) <= data.answers.shape[1]
@@ -55,9 +55,11 @@ class Exchange:
         start = np.concatenate([[0], np.cumsum([own.size for own in rare])]).astype(np.int64)
         counts = np.stack([data.relevant, data.other], axis=1).astype(np.float64)
         kinds, none = int(data.people.max()) + 1, np.zeros(0, np.int64)
-        return kernels.Table(start, np.concatenate(rare), yes, counts, data.lists, data.people, kinds, none, none)
+        return kernels.QuestionTable(
+            start, np.concatenate(rare), yes, counts, data.lists, data.people, kinds, none, none
+        )
 
-    def table(self, domains: Sequence[Sequence[int]]) -> kernels.Table:
+    def table(self, domains: Sequence[Sequence[int]]) -> kernels.QuestionTable:
         """The rows with the points that questions may have, the smallest ones first."""
         first = np.concatenate([[0], np.cumsum(list(map(len, domains)))]).astype(np.int64)
         points = [one for own in domains for one in sorted(own, key=lambda one: (abs(one), -one))]
@@ -102,7 +104,7 @@ class Exchange:
         return Draft(tuple(members), tuple(points), self.broken(members)[0] + unkept, float(value))
 
     def descend(
-        self, draft: Draft, size: int, table: kernels.Table, draw: np.random.Generator, stays: int = -1
+        self, draft: Draft, size: int, table: kernels.QuestionTable, draw: np.random.Generator, stays: int = -1
     ) -> Draft:
         """Replace one question and its points by the best there are, in places by chance, until that helps nowhere. The
         question that ``stays`` gets other points at most.
@@ -119,7 +121,7 @@ class Exchange:
                 open_, draft = open_ or better is not draft, better
         return draft
 
-    def _replaced(self, draft: Draft, place: int, table: kernels.Table, stays: int) -> Draft:
+    def _replaced(self, draft: Draft, place: int, table: kernels.QuestionTable, stays: int) -> Draft:
         """The draft with another question or other points in one place, or without it, if that is better."""
         problem, n = self.problem, len(draft.members)
         rest = draft.members[:place] + draft.members[place + 1 :]

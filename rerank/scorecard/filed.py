@@ -27,7 +27,7 @@ ALLOWED = ("max_columns", "one_per_column", "signs", "bounds", "cut", "max_total
 Fit = Mapping[str, Any]
 
 
-class Compared(NamedTuple):
+class FiledEntry(NamedTuple):
     """An entry of a file: what it states, what follows from the rest, and whether these agree."""
 
     name: str
@@ -36,7 +36,7 @@ class Compared(NamedTuple):
     holds: bool
 
 
-def of_totals(card: Card, fit: Fit | None) -> list[Compared]:
+def of_totals(card: Card, fit: Fit | None) -> list[FiledEntry]:
     """What follows from the totals of a file alone: the shares, and the value of one list."""
     found = []
     if card.totals:
@@ -44,18 +44,18 @@ def of_totals(card: Card, fit: Fit | None) -> list[Compared]:
         again = risks(levels.astype(np.int64), p.astype(np.float64), q.astype(np.float64))
         apart = next((k for k, (one, own) in enumerate(zip(card.totals, again)) if not _same(one[3:], own[3:])), None)
         own, new = card.totals[apart or 0].risk, float(again[apart or 0].risk)
-        found.append(Compared("totals.risk", own, new, apart is None))
+        found.append(FiledEntry("totals.risk", own, new, apart is None))
     if fit is None:
         return found
     if card.totals and fit.get("asked", {}).get("lists", 1) == 1:
         value = _value_of_totals(card, fit)
         whole = all(float(count).is_integer() for one in card.totals for count in one[1:3])
         holds = value is not None and abs(value - fit["value"]) <= (CLOSE if whole else CLOSE_WEIGHTED)
-        found.append(Compared("fit.value", fit["value"], value, holds))
+        found.append(FiledEntry("fit.value", fit["value"], value, holds))
     if not fit["bound"] >= fit["value"]:
-        found.append(Compared("fit.bound", fit["bound"], f"at least {fit['value']!r}", False))
+        found.append(FiledEntry("fit.bound", fit["bound"], f"at least {fit['value']!r}", False))
     elif fit["status"] == "optimal" and fit["bound"] > fit["value"] + SLACK * max(1.0, abs(fit["value"])):
-        found.append(Compared("fit.status", "optimal", "feasible", False))
+        found.append(FiledEntry("fit.status", "optimal", "feasible", False))
     return found
 
 
@@ -101,22 +101,22 @@ class OfRows:
         self.rows: Rows = self.est._entered(X, y, *given.values())
         self.totals = card.total(self.rows.X)
 
-    def compared(self) -> list[Compared]:
+    def compared(self) -> list[FiledEntry]:
         """The rows of each total, and the value."""
         again = self.card.with_totals(self.totals, *self.rows.counts)
         counts = [[one[:3] for one in of.totals] for of in (self.card, again)]
         same = len(counts[0]) == len(counts[1]) and all(
             np.allclose(one, other, rtol=CLOSE, atol=CLOSE) for one, other in zip(*counts)
         )
-        found = [Compared("totals", f"{len(counts[0])} totals", f"{len(counts[1])} of these rows", same)]
+        found = [FiledEntry("totals", f"{len(counts[0])} totals", f"{len(counts[1])} of these rows", same)]
         if not self.fit:
             return found[: len(self.card.totals)]
         value = float(exact(self.fit["statistic"], self.rows, self.totals))
         close = abs(value - self.fit["value"]) <= 1e-12 * max(1.0, abs(value))
-        found.append(Compared("fit.value", self.fit["value"], value, close))
+        found.append(FiledEntry("fit.value", self.fit["value"], value, close))
         if self.asked:
             lists = self.rows.list_weight.size
-            found.append(Compared("fit.asked.lists", self.asked["lists"], lists, lists == self.asked["lists"]))
+            found.append(FiledEntry("fit.asked.lists", self.asked["lists"], lists, lists == self.asked["lists"]))
         return found if self.card.totals else found[1:]
 
     def claim(self) -> Claim:

@@ -753,7 +753,7 @@ def best_points(
     return found
 
 
-class Table(NamedTuple):
+class QuestionTable(NamedTuple):
     """Rows and questions, for kernels that add a question to a card. Of each question the rows are listed that give its
     rarer answer.
     """

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words
 from rerank.scorecard.card import Card
-from rerank.scorecard.problem import Found, Problem
+from rerank.scorecard.problem import CardProblem, Found
 from rerank.scorecard.questions import Question
 from rerank.scorecard.search import Search, cards_of
-from rerank.scorecard.statement import Stated, carded
+from rerank.scorecard.statement import StatedCard, carded
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Pool(Readable):
 
 
 def collected(
-    problem: Problem, least: float, most: int, threads: int, time_limit: float | None, strict: bool = False
+    problem: CardProblem, least: float, most: int, threads: int, time_limit: float | None, strict: bool = False
 ) -> tuple[list[Found], str]:
     """All cards of at least a value, or above it, the best first, and why there may be others; empty if these are all.
     Of the cards of one set of questions that order the rows alike it is the one with the smallest points.
@@ -147,7 +147,7 @@ def collected(
     return sorted(known.values(), key=lambda one: one.key), why
 
 
-def _is_idle(problem: Problem, one: Found, there: NDArray[np.intp], order: bytes) -> bool:
+def _is_idle(problem: CardProblem, one: Found, there: NDArray[np.intp], order: bytes) -> bool:
     """Whether some question can be left out, with the same points of the others, and the rows keep their order."""
     for place in range(len(one.members)):
         if len(one.members) > 1 and problem.rules.allow(one.members[:place] + one.members[place + 1 :]):
@@ -163,7 +163,7 @@ def _order(points: tuple[int, ...], there: NDArray[np.intp]) -> bytes:
     return np.unique(bits @ np.array(points), return_inverse=True)[1].astype(np.int16).tobytes()
 
 
-def pool_of(found: Stated, best: Found, delta: float, most: int, threads: int, time_limit: float | None) -> Pool:
+def pool_of(found: StatedCard, best: Found, delta: float, most: int, threads: int, time_limit: float | None) -> Pool:
     """The cards within ``delta`` of the best one of a search."""
     problem = found.problem
     least = best.value - delta - problem.slack

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.scorecard import kernels
-from rerank.scorecard.data import Data
+from rerank.scorecard.data import AnswerPatterns
 from rerank.scorecard.kernels import Limits, Worth
 from rerank.scorecard.points import few
 from rerank.scorecard.rules import Rules
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class CardProblem:
     """What is to be found."""
 
-    data: Data
+    data: AnswerPatterns
     worth: Worth
     domains: tuple[tuple[int, ...], ...]  # points that each question may have, none of them 0
     size: int  # most questions of a card

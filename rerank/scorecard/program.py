@@ -10,14 +10,14 @@ import numpy as np
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.options import spelled
 from rerank.scorecard.kernels import NO_CUT
-from rerank.scorecard.problem import Problem
+from rerank.scorecard.problem import CardProblem
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.statement import NO_LIMIT, measure
 from rerank.statistics import AUC, RankStatistic, presentation
 
 
 def model_of(
-    problem: Problem, stat: Any, answers: Any, rows: Rows, one_per_column: bool, ties: str, **choices: Any
+    problem: CardProblem, stat: Any, answers: Any, rows: Rows, one_per_column: bool, ties: str, **choices: Any
 ) -> Any:
     """The Pyomo model of a card; ``answers`` are those of the rows to the candidates, (questions, n)."""
     from formulations import card
@@ -34,7 +34,7 @@ def model_of(
         )
     pairs = zip(rules.asked, rules.needed)
     needs = [(None if asked.all() else np.flatnonzero(asked), np.flatnonzero(needed)) for asked, needed in pairs]
-    allowed = card.Card(
+    allowed = card.CardRules(
         problem.domains,
         min(problem.size, len(problem.domains)),
         needs,

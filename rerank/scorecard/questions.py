@@ -266,7 +266,7 @@ def rounded(low: float, high: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class QuestionsAsked:
     """Which questions a table gives.
 
     Attributes
@@ -290,7 +290,12 @@ class Asked:
 
 
 def candidates(
-    X: Any, asked: Asked, named: Sequence[Question], never: Sequence[Question | str], weight: Floats, relevant: Answers
+    X: Any,
+    asked: QuestionsAsked,
+    named: Sequence[Question],
+    never: Sequence[Question | str],
+    weight: Floats,
+    relevant: Answers,
 ) -> tuple[list[Question], Answers, dict[str, str]]:
     """Questions that a table suggests, their answers (questions, n), and why columns give none.
 
@@ -352,7 +357,7 @@ def _thresholds(thresholds: Any, names: Sequence[str]) -> tuple[dict[str, list[f
     return given, many
 
 
-def _more(own: list[Question], values: Any, asked: Asked, weight: Floats, relevant: Answers) -> list[Question]:
+def _more(own: list[Question], values: Any, asked: QuestionsAsked, weight: Floats, relevant: Answers) -> list[Question]:
     """The questions of a column, and those in the other direction, of ranges, and of groups of levels."""
     gaps = any(one.sign == MISSING for one in own)
     turned = asked.both_ways is True or (gaps and asked.both_ways == "gaps")
@@ -386,7 +391,7 @@ def _both(question: Question, values: Any) -> list[Question]:
 
 
 def _suggested(
-    name: str, values: Any, given: Sequence[float] | None, many: int, asked: Asked, weight: Floats
+    name: str, values: Any, given: Sequence[float] | None, many: int, asked: QuestionsAsked, weight: Floats
 ) -> list[Question] | str:
     """Questions about one column, or why there are none."""
     found = numbers(values)

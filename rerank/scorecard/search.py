@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.compiling import say, working_time
-from rerank.errors.stops import Stop, limited, protected
+from rerank.errors.stops import Deadline, limited, protected
 from rerank.scorecard import kernels
 from rerank.scorecard.exchange import Exchange, found_of
 from rerank.scorecard.points import orders
-from rerank.scorecard.problem import Found, Problem
+from rerank.scorecard.problem import CardProblem, Found
 
 MOST_MEMORY = 2**30  # bytes of the tree of sets of questions
 
@@ -85,8 +85,8 @@ def nodes_of(n: int, size: int) -> int:
 class Search:
     """A search over all sets, for the best card or for all cards of at least a value."""
 
-    problem: Problem
-    stop: Stop = field(default_factory=Stop)
+    problem: CardProblem
+    stop: Deadline = field(default_factory=Deadline)
     n_jobs: int = 1
     verbose: bool = False
     best: Found | None = None
@@ -245,7 +245,7 @@ class Search:
             )
 
 
-def cards_of(problem: Problem, members: Any, limit: float, strict: bool = False) -> list[Found]:
+def cards_of(problem: CardProblem, members: Any, limit: float, strict: bool = False) -> list[Found]:
     """All cards of a set of questions, whose points are few enough to be listed, with a value of at least ``limit``."""
     asked, by_list = limits_of(problem, members)
     domains = tuple(problem.domains[j] for j in members)
@@ -266,14 +266,14 @@ def cards_of(problem: Problem, members: Any, limit: float, strict: bool = False)
     ]
 
 
-def limits_of(problem: Problem, members: Any) -> tuple[Any, ...]:
+def limits_of(problem: CardProblem, members: Any) -> tuple[Any, ...]:
     """What a kernel is told of the limits of a set of questions, and the rows of each group, by class of each list."""
     by_list, by_kind = problem.data.groups(members)
     together = np.stack([by_kind[:, ::2].sum(axis=1), by_kind[:, 1::2].sum(axis=1)], axis=1)
     return (problem.limits, problem.rules.places[np.asarray(members)], by_kind, together, *problem.flagged), by_list
 
 
-def best_of_set(problem: Problem, members: Any, best: Found | None, stop: Stop) -> tuple[Found | None, bool]:
+def best_of_set(problem: CardProblem, members: Any, best: Found | None, stop: Deadline) -> tuple[Found | None, bool]:
     """The best card of a set of questions, if none that is known comes before it, and whether all points were searched
     before the time was over. Questions that alone tell the most apart get their points first.
     """

@@ -15,13 +15,13 @@ from rerank.errors import InputError, nearest
 from rerank.io.frames import names_of
 from rerank.io.options import real, spelled, whole
 from rerank.scorecard.card import Card
-from rerank.scorecard.data import Data, counted, worth_of
+from rerank.scorecard.data import AnswerPatterns, counted, worth_of
 from rerank.scorecard.files import OPTIONS, RULES
 from rerank.scorecard.gaps import special_of
 from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
 from rerank.scorecard.points import MOST_QUESTIONS, few
-from rerank.scorecard.problem import Found, Problem
-from rerank.scorecard.questions import IN, MISSING, WITHIN, Asked, Question, candidates
+from rerank.scorecard.problem import CardProblem, Found
+from rerank.scorecard.questions import IN, MISSING, WITHIN, Question, QuestionsAsked, candidates
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.rules import Rules, rules_of
 from rerank.statistics import RankStatistic, parse
@@ -100,10 +100,10 @@ def carded(questions: Sequence[Question], found: Found, special: Sequence[Questi
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class StatedCard:
     """A problem with the questions that its numbers mean."""
 
-    problem: Problem
+    problem: CardProblem
     questions: list[Question]
     answers: NDArray[np.bool_]
     left_out: dict[str, str]
@@ -120,7 +120,7 @@ class Stated:
         return (Found(tuple(j for j, _ in own), tuple(point for _, point in own), -math.inf),) if own else ()
 
 
-def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
+def stated(wishes: Any, rows: Rows, card: Any = None) -> StatedCard:
     """The problem of some rows; the questions and points of a given ``card`` join those of the table. ``wishes`` has
     the parameters of :class:`rerank.scorecard.Scorecard` as attributes.
     """
@@ -140,16 +140,16 @@ def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
     domains, rules = _domains(wishes, places, card), _rules(wishes, places, column)
     data = counted(answers, rows.relevant, rows.weight, rows.lists, rows.people)
     worth = worth_of(*measure(wishes.stat), data, rows.list_weight)
-    problem = Problem(data, worth, domains, size, rules, _limits(wishes, data, rows.kinds))
-    return Stated(problem, questions, answers, left_out, special_of(wishes.special))
+    problem = CardProblem(data, worth, domains, size, rules, _limits(wishes, data, rows.kinds))
+    return StatedCard(problem, questions, answers, left_out, special_of(wishes.special))
 
 
-def _asked(wishes: Any, rows: float) -> Asked:
+def _asked(wishes: Any, rows: float) -> QuestionsAsked:
     """Which questions a table of so many rows is to give."""
     if wishes.both_ways not in (False, True, "gaps"):
         raise InputError(f"both_ways is {spelled(wishes.both_ways)}; it must be True, False or 'gaps'.")
     points, least = domain_of(wishes.points), real("min_rows", wishes.min_rows, 0.0)
-    return Asked(
+    return QuestionsAsked(
         wishes.thresholds,
         whole("max_levels", wishes.max_levels, 2),
         True if points[0] * points[-1] > 0 else wishes.both_ways,
@@ -303,7 +303,7 @@ def _direction(question: Question) -> str:
     return {">": ">=", "<=": "<", IN: "=", MISSING: ""}.get(question.sign, question.sign)
 
 
-def _limits(wishes: Any, data: Data, kinds: Sequence[str]) -> Limits:
+def _limits(wishes: Any, data: AnswerPatterns, kinds: Sequence[str]) -> Limits:
     rows = float(data.totals.sum())
     cut, top = _cut(wishes.cut, rows, data.unit)
     found = {what: float(sign == "<=") for what, sign in WANTED.items()}

@@ -124,7 +124,7 @@ class Verified(Readable):
         ]
 
 
-class Measure(NamedTuple):
+class ListMeasure(NamedTuple):
     """How a list is valued: ``scale`` times what its groups earn."""
 
     scale: float
@@ -226,7 +226,7 @@ def _check_card(claim: Claim) -> Fraction | float:
     return value
 
 
-def _measures(claim: Claim) -> tuple[list[Measure], float]:
+def _measures(claim: Claim) -> tuple[list[ListMeasure], float]:
     """How each list is valued, and the constant of the sum."""
     found, weights, offsets = [], [], []
     for of, weight in enumerate(claim.rows.list_weight.tolist()):
@@ -242,7 +242,7 @@ def _measures(claim: Claim) -> tuple[list[Measure], float]:
             paid = map(Fraction, claim.statistic.coefficients(n)[::-1].tolist())
             earned = np.array([0.0, *map(float, accumulate(paid))])
         weights.append(weight if scale > 0 else 0.0)
-        found.append(Measure(1 / scale if scale > 0 else 0.0, P, Q, limit, earned, claim.unit))
+        found.append(ListMeasure(1 / scale if scale > 0 else 0.0, P, Q, limit, earned, claim.unit))
         offsets.append(offset * found[-1].scale)
     total = math.fsum(weights)
     share = [weight / total for weight in weights]
@@ -251,7 +251,7 @@ def _measures(claim: Claim) -> tuple[list[Measure], float]:
     )
 
 
-def _rounding(measures: Sequence[Measure], constant: float, claim: Claim) -> float:
+def _rounding(measures: Sequence[ListMeasure], constant: float, claim: Claim) -> float:
     """By how much a sum may be off: each of its terms and additions by half a unit in the last place."""
     most = abs(constant) + sum(
         one.scale * (2.0 * one.relevant * one.others if one.earned is None else one.relevant * float(one.earned.max()))
@@ -296,7 +296,7 @@ def _groups(rows: tuple[NDArray[np.bool_], Ints, Ints], width: int, members: Int
     return found.astype(np.int64).reshape(sets, 1 << k, width)
 
 
-def _best(measures: Sequence[Measure], groups: Ints) -> Any:
+def _best(measures: Sequence[ListMeasure], groups: Ints) -> Any:
     """What the order by share is worth for each set: groups of one share are tied, which loses nothing."""
     total: Any = 0
     for of, one in enumerate(measures):
@@ -312,7 +312,7 @@ def _best(measures: Sequence[Measure], groups: Ints) -> Any:
     return total
 
 
-def _earned(one: Measure, p: Ints, q: Ints, more: Any, same: Any) -> Any:
+def _earned(one: ListMeasure, p: Ints, q: Ints, more: Any, same: Any) -> Any:
     """What groups earn that stand in some order, (sets,); ``more[..., g, h]`` says that h is above g."""
     counts = np.stack(np.broadcast_arrays(p, q), axis=-1)
     above, tied = (table.astype(np.int64) @ counts for table in (more, same))

@@ -102,7 +102,7 @@ LARGEST = 2.0**400  # largest entry of X, so that sums of squares and of their p
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class ScorerSolution:
     """What a solver found for one ``alpha``."""
 
     coef: Floats
@@ -153,7 +153,7 @@ class LinearRanker(BaseEstimator):
         return data
 
     @abstractmethod
-    def _solve(self, problem: Any, alpha: float, start: Solution | None) -> Solution:
+    def _solve(self, problem: Any, alpha: float, start: ScorerSolution | None) -> ScorerSolution:
         """Minimise the objective of what :meth:`_prepare` made, from the solution ``start`` of a near ``alpha``."""
 
     def _check_parameters(self) -> None:
@@ -210,8 +210,8 @@ class LinearRanker(BaseEstimator):
             raise InputError(f"alphas is {given.tolist()}; give at least one number > 0.")
         data = self._data(X, y, qid, sample_weight)
         problem = self._protected(self._prepare, data)
-        solutions: dict[int, Solution] = {}
-        last: Solution | None = None
+        solutions: dict[int, ScorerSolution] = {}
+        last: ScorerSolution | None = None
         for i in np.argsort(-given, kind="stable").tolist():
             last = solutions[i] = self._protected(self._solve, problem, float(given[i]), last)
             self._keep(last)
@@ -269,7 +269,7 @@ class LinearRanker(BaseEstimator):
                 "them, or leave out the extreme ones."
             ) from error
 
-    def _keep(self, found: Solution) -> None:
+    def _keep(self, found: ScorerSolution) -> None:
         # The state for the next solve may be as large as the rows: it is kept only if it is used.
         self._last = found if self.warm_start else None
         self.coef_ = found.coef
@@ -279,7 +279,7 @@ class LinearRanker(BaseEstimator):
         for text, category in self._remarks(found):
             warnings.warn(text, category, stacklevel=3)
 
-    def _remarks(self, found: Solution) -> list[tuple[str, type[Warning]]]:
+    def _remarks(self, found: ScorerSolution) -> list[tuple[str, type[Warning]]]:
         """Warnings about a solution.  They are given in the thread of the caller, so that they name its line."""
         if found.converged:
             return []

@@ -41,7 +41,7 @@ class Numbers(NamedTuple):
         return [name] + [f"{name} is missing"] * self.gaps
 
 
-class Texts(NamedTuple):
+class TextLevels(NamedTuple):
     """A column of texts, or a category of numbers: the levels with a column of their own; whether others, and gaps,
     have one.
     """
@@ -57,7 +57,7 @@ class Texts(NamedTuple):
         return each + [f"{name} is another text"] * self.others + [f"{name} is missing"] * self.gaps
 
 
-Rule = Numbers | Texts
+Rule = Numbers | TextLevels
 
 
 def learned(X: Any, weight: Floats | None, names: Sequence[str]) -> tuple[list[Rule], dict[int, str]]:
@@ -126,7 +126,7 @@ def _of_texts(j: int, found: list[Any]) -> Rule | str:
     if not frequent:
         return DATE if are_dates(counts) else RARE
     kept = sorted(sorted(frequent, key=lambda one: (-counts[one], name_of(one)))[:MOST_LEVELS], key=name_of)
-    return Texts(j, kept, len(kept) < len(counts), gaps)
+    return TextLevels(j, kept, len(kept) < len(counts), gaps)
 
 
 def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple[Floats, Any]]:
@@ -173,7 +173,7 @@ def unseen(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
     """A sentence for each column with texts that no row of the fit had, as far as the rules tell."""
     told = []
     for rule in rules:
-        if isinstance(rule, Texts) and not rule.others:
+        if isinstance(rule, TextLevels) and not rule.others:
             found = [one for one in entries(column(X, rule.at)) if one is not None]
             places = Places(rule.levels)
             if not _no_texts(found) and (new := [str(one) for one in found if places[one] is None]):
@@ -211,7 +211,7 @@ def _is_container(kind: type) -> bool:
 
 def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str], who: str) -> str:
     """A sentence: which columns ``who`` learned from, and which not and why."""
-    counts = [sum(isinstance(rule, kind) for rule in rules) for kind in (Numbers, Texts)]
+    counts = [sum(isinstance(rule, kind) for rule in rules) for kind in (Numbers, TextLevels)]
     kinds = [(count, word) for count, word in zip(counts, ("numbers", "text")) if count]
     whole = f"{len(rules)} column{'s' * (len(rules) != 1)}"
     parts = f" of {kinds[0][1]}" if len(kinds) == 1 else ": " + ", ".join(f"{count} of {word}" for count, word in kinds)

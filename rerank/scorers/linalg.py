@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from rerank.errors.compiling import kept
 from rerank.errors.stops import current
-from rerank.scorers.base import Floats, Solution
+from rerank.scorers.base import Floats, ScorerSolution
 
 BLOCK = 1 << 18  # entries of a float32 matrix that are converted at a time: 2 MB, which fit the cache
 
@@ -80,7 +80,7 @@ def squares(X: Any, weight: Floats) -> Floats:
     return np.asarray(np.einsum("ij,ij,i->j", X, X, weight.astype(X.dtype)))
 
 
-def minimise(X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float, max_iter: int) -> Solution:
+def minimise(X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float, max_iter: int) -> ScorerSolution:
     """Minimise ``J(w) = alpha/2 |w|^2 + loss(X w)`` from ``start`` (d,), zero without one. ``loss`` takes scores (n,)
     and gives its value and gradient (n,). Converged means ``max|grad J(w)| <= tol max|grad J(0)|``, which does not
     depend on the scale of the loss, or that float64 shows no further decrease.
@@ -109,4 +109,4 @@ def minimise(X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float,
         still = found.status == 0 or (found.status == 2 and found.nit == 0)
         if small or still or used >= max_iter or found.status == 1 or stop.now:
             break
-    return Solution(w, float(found.fun), used, bool(small or still), advice=ADVICE)
+    return ScorerSolution(w, float(found.fun), used, bool(small or still), advice=ADVICE)

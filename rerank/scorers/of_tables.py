@@ -14,7 +14,7 @@ from rerank.io.frames import is_frame
 from rerank.io.levels import level_of, name_of
 from rerank.scorers import encoding
 from rerank.scorers.base import Floats
-from rerank.scorers.encoding import Numbers, Rule, Texts
+from rerank.scorers.encoding import Numbers, Rule, TextLevels
 
 
 class OfTables(BaseEstimator):
@@ -106,7 +106,7 @@ def _rule_in(body: Mapping[str, Any]) -> Rule:
     names = list(map(name_of, levels))
     short = 0 < len(levels) <= encoding.MOST_LEVELS and all(len(name) <= encoding.LONGEST for name in names)
     that(short and names == sorted(set(names)), "levels are ascending texts or numbers")
-    return Texts(at, levels, bool(body["others"]), gaps)
+    return TextLevels(at, levels, bool(body["others"]), gaps)
 
 
 def floats_in(values: Any, size: int) -> Floats:

@@ -21,7 +21,7 @@ from rerank.io.options import seed
 from rerank.ranks.present import Present, present
 from rerank.scorers import encoding
 from rerank.scorers.base import Floats, weights_of
-from rerank.scorers.encoding import Texts
+from rerank.scorers.encoding import TextLevels
 from rerank.scorers.of_tables import OfTables, floats_in, that
 
 TREES, LEAVES, RATE = 100, 15, 0.1  # boosting as the LightGBM of docs/evidence.md
@@ -255,10 +255,10 @@ class TableTrees(OfTables):
     def _ordered(self) -> list[encoding.Rule]:
         """The rules in the order of the encoded columns: boosting has texts first, as scikit-learn orders them."""
         rules = self.rules_ or []
-        return list(rules) if self.forest else sorted(rules, key=lambda rule: not isinstance(rule, Texts))
+        return list(rules) if self.forest else sorted(rules, key=lambda rule: not isinstance(rule, TextLevels))
 
     def _texts(self) -> int:
-        return sum(isinstance(rule, Texts) for rule in self.rules_ or ())
+        return sum(isinstance(rule, TextLevels) for rule in self.rules_ or ())
 
     def _width(self) -> int:
         rules = self.rules_ or []
@@ -271,7 +271,7 @@ class TableTrees(OfTables):
             return encoding.encoded(table, rules, names)
         found = []
         for rule, (block, codes) in zip(rules, encoding.coded(table, rules, names)):
-            if isinstance(rule, Texts):
+            if isinstance(rule, TextLevels):
                 found.append(np.where(codes < block.shape[1], codes, np.nan))
             else:
                 found.append(np.where(block[:, 1] > 0, np.nan, block[:, 0]) if rule.gaps else block[:, 0])
@@ -339,7 +339,9 @@ class TableTrees(OfTables):
         that(bool(two), "there are two classes, ascending, or none")
         nodes = self.nodes_ = Nodes.of_texts(body["trees"])
         that(bool(np.all(nodes.column < self.units_.size)), "a split is by a column")
-        levels = [0 if self.forest or not isinstance(one, Texts) else len(one.names("")) for one in self._ordered()]
+        levels = [
+            0 if self.forest or not isinstance(one, TextLevels) else len(one.names("")) for one in self._ordered()
+        ]
         widths = np.array(levels if levels and not self.forest else [0] * self.units_.size)
         split = nodes.column >= 0
         that(bool(np.all(self.units_[widths > 0] == 1.0)), "texts have no unit")

@@ -50,11 +50,11 @@ from rerank.search.checkpoint import Checkpoint
 from rerank.search.halves import half_bound
 from rerank.search.loop import BranchAndBound
 from rerank.search.result import Progress, SearchResult, without_search
-from rerank.search.run import Run
+from rerank.search.run import SearchRun
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import gap_of_orders
 from rerank.search.warm import compile_kernels, ready
-from rerank.search.workers import Workers
+from rerank.search.workers import SearchWorkers
 
 __all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready", "solve", "statistic_bound"]
 
@@ -114,7 +114,7 @@ def solve(
     """
     if problem.n_features <= int(problem.anchored):
         raise InputError("The problem has no column whose weight could change; give X at least one that varies.")
-    workers = Workers(n_jobs)
+    workers = SearchWorkers(n_jobs)
     points = node_limit == 0 and checkpoint is None
 
     def searched() -> SearchResult:
@@ -122,7 +122,7 @@ def solve(
         closed = interrupted = False
         with limited(time_limit):
             try:
-                run = Run(problem, random_state, proof, workers.count, points)
+                run = SearchRun(problem, random_state, proof, workers.count, points)
             except OutOfTimeError as late:
                 return without_search(problem, start, str(late))
             loop = BranchAndBound(run, workers, node_limit)
@@ -221,7 +221,7 @@ def line_search(
         ready(problem)
         with limited(time_limit):
             try:
-                run = Run(problem, random_state)
+                run = SearchRun(problem, random_state)
             except OutOfTimeError as late:
                 found = without_search(problem, start, str(late))
                 return found.weights, found.value

@@ -28,7 +28,7 @@ from rerank.search.boxes.nodes import NAMES, NodeBatch
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.jobs import MOST_SIDES
 from rerank.search.lines.ascent import WIDTHS
-from rerank.search.lines.search import Climb, State
+from rerank.search.lines.search import Climb, ClimbState
 from rerank.search.loop import BranchAndBound
 
 Arrays = dict[str, NDArray[Any]]
@@ -302,7 +302,7 @@ def _within(array: NDArray[Any], low: float, high: float) -> None:
 # ---- lines
 
 
-def stored_lines(states: Sequence[State]) -> tuple[list[dict[str, Any]], list[Floats]]:
+def stored_lines(states: Sequence[ClimbState]) -> tuple[list[dict[str, Any]], list[Floats]]:
     """Series of climbs as plain values, and their points one after the other."""
     found, points = [], []
     for state in states:
@@ -332,15 +332,15 @@ def _stored_climb(climb: Climb) -> dict[str, Any]:
     return numbers | {"directions": len(climb.queue), "widths": widths, "smooth": climb.at is not None}
 
 
-def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[State]:
+def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[ClimbState]:
     """The series that :func:`stored_lines` was given, with the same random numbers to come."""
     rows = list(finite(points)[::-1])
     return [_state(one, rows) for one in stored]
 
 
-def _state(stored: dict[str, Any], rows: list[Floats]) -> State:
+def _state(stored: dict[str, Any], rows: list[Floats]) -> ClimbState:
     """One series of climbs; its points are taken from the end of ``rows``."""
-    state = State(np.random.default_rng(0), random_start=bool(stored["random_start"]))
+    state = ClimbState(np.random.default_rng(0), random_start=bool(stored["random_start"]))
     state.owed = _number(stored["owed"])
     state.rng.bit_generator.state = stored["rng"]
     state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]

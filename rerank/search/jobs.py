@@ -13,7 +13,7 @@ from rerank.search.boxes.nodes import NAME, NAMES, SIDES, Findings, NodeBatch, S
 from rerank.search.boxes.vertices import SMALLEST
 from rerank.search.compiled import writable
 from rerank.search.domain import Domain
-from rerank.search.lines.search import State
+from rerank.search.lines.search import ClimbState
 from rerank.search.rows.lines import lines_on
 from rerank.search.supports.screening import Screens
 from rerank.search.tables import RowTables, Tables
@@ -130,8 +130,8 @@ def screen_supports(
 
 
 def follow_lines(
-    tables: Tables | RowTables, domain: Domain, state: State, w: Floats, work: float, seconds: float
-) -> State:
+    tables: Tables | RowTables, domain: Domain, state: ClimbState, w: Floats, work: float, seconds: float
+) -> ClimbState:
     """Go on with a series of climbs for so many evaluations or some seconds; returns its state."""
     search = lines_on(tables, domain, deadline=time.perf_counter() + seconds)
     search.state = state

@@ -18,10 +18,10 @@ from rerank.search.boxes.axes import whitened_basis
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
-from rerank.search.lines.search import State
-from rerank.search.run import Run
+from rerank.search.lines.search import ClimbState
+from rerank.search.run import SearchRun
 from rerank.search.targets import Targets
-from rerank.search.workers import Job, Workers
+from rerank.search.workers import Job, SearchWorkers
 
 JOBS = 16  # of a round; the last to end keeps the other workers waiting for a part of one job in so many
 ALONE = 0.02  # seconds of exploring before work is shared out; waking a thread takes some 1e-4 s
@@ -40,8 +40,8 @@ A_SPLIT = 5e-6  # seconds to make a proof, for each split, which are kept for it
 class BranchAndBound:
     """The loop over open boxes."""
 
-    run: Run
-    workers: Workers
+    run: SearchRun
+    workers: SearchWorkers
     node_limit: int | None = None  # boxes after which to stop, at the end of a round
     targets: Targets = field(default_factory=Targets)
     gave_up: bool = False  # whether what is open stays so, whatever the time
@@ -171,7 +171,7 @@ class BranchAndBound:
         work, self.owed = self.owed, 0.0
         return [(follow_lines, (lines.tables, lines.domain, state, self.boxes.best, work, left)) for state in states]
 
-    def _merge_lines(self, results: Sequence[State | None]) -> None:
+    def _merge_lines(self, results: Sequence[ClimbState | None]) -> None:
         """Offer the points that the lines found, and give the best points of all to each of them."""
         states = [new or old for new, old in zip(results, self.run.states, strict=False)]
         self.run.states = states or self.run.states

@@ -5,7 +5,7 @@ import numpy as np
 from rerank.errors.stops import current, limited
 from rerank.problem import Problem
 from rerank.problem.lists import Floats
-from rerank.search.run import Run
+from rerank.search.run import SearchRun
 from rerank.search.warm import ready
 
 HALVINGS = 24  # of a step, until its end is good enough
@@ -19,7 +19,7 @@ def near(problem: Problem, starts: list[Floats], least: float, seconds: float, r
     """
     ready(problem, points=True)
     with limited(seconds):
-        run = Run(problem, random_state, points=True)
+        run = SearchRun(problem, random_state, points=True)
         rng, domain = np.random.default_rng([51, random_state]), run.domain
         found: dict[bytes, Floats] = {}
 

@@ -17,7 +17,7 @@ from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact, RowExact
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
-from rerank.search.lines.search import ROUNDS, LineSearch, Share, states
+from rerank.search.lines.search import ROUNDS, LineSearch, LineShare, states
 from rerank.search.quotas import ExactQuotas, lifted
 from rerank.search.result import Progress, SearchResult, given_point, proof_of
 from rerank.search.rows.choice import FEW_LISTS, lines_by_rows, rough, rows_alone
@@ -41,7 +41,7 @@ LEVELS_SHARE = 0.2  # of the time for the levels at the top
 HALVINGS, SUPPORTS = 20, 12  # on the way to a point that meets the quotas, and sets of features on which one is sought
 
 
-class Run:
+class SearchRun:
     """One run of :func:`rerank.search.solve`: everything but the loop.
 
     Points are coordinates (:class:`rerank.search.domain.Domain`). With ``points`` no boxes are to come. InputError if
@@ -94,7 +94,7 @@ class Run:
         self.start_value, self.begun = self.boxes.value, False
         parts = BY_ROWS if isinstance(self.lines, RowLines) else BY_PAIRS
         series, share = parts[next(most for most in parts if d <= most)]
-        self.share = Share(share)
+        self.share = LineShare(share)
         self.lines_first = isinstance(self.lines, RowLines) and (len(problem.lists) > FEW_LISTS or d > MANY)
         self.states = states(0 if self.limited else series, random_state)
 

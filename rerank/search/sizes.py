@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.errors.stops import Stop, current
+from rerank.errors.stops import Deadline, current
 from rerank.problem import Problem
 from rerank.problem.lists import Indices
 from rerank.search.rows.choice import too_many
@@ -27,7 +27,7 @@ class OutOfTimeError(Exception):
     """The time was over before the search could begin."""
 
 
-def check_time(stop: Stop) -> None:
+def check_time(stop: Deadline) -> None:
     """Raise KeyboardInterrupt after Ctrl-C, and :class:`OutOfTimeError` after the deadline."""
     if stop.asked.is_set():
         raise KeyboardInterrupt

@@ -69,7 +69,7 @@ class Lists(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Flat:
+class TableHead:
     """What tables of pairs and tables of rows share; values are in the kernels' unit."""
 
     constant: float  # added to every value
@@ -95,7 +95,7 @@ class Flat:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Tables(Flat):
+class Tables(TableHead):
     """Pairs, slots and what each place earns."""
 
     pairs: Floats  # (d, P): scaled differences, one column a pair
@@ -162,7 +162,7 @@ class Tables(Flat):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowTables(Flat):
+class RowTables(TableHead):
     """Rows list by list, positives first, and what places earn. A list here is binary: a list with several grades
     stands once for each of its thresholds.
     """

@@ -30,7 +30,7 @@ MAPPED = 16_000  # bytes from which joblib maps an array instead of sending it w
 MOST_FETCHED = 2  # objects that a process on Ray keeps: the tables and the layout of one search
 
 
-class Workers:
+class SearchWorkers:
     """A pool that is started when first used, and ended with the ``with`` block; joblib's count of workers. Make it in
     the thread of the caller: joblib's configuration belongs to a thread.
     """
@@ -69,7 +69,7 @@ class Workers:
 
         return int(effective_n_jobs(wanted))
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> SearchWorkers:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -107,7 +107,7 @@ class LinePairs(NamedTuple):
     epsilon: float
 
 
-class Margin(NamedTuple):
+class LineMargin(NamedTuple):
     """The margin along a line: ``epsilon`` times the norm, its ends, and the norm's pieces forward and backward.
 
     Pieces are a number and ends, slopes and intercepts (:func:`rerank.search.lines.kernel.envelope`).

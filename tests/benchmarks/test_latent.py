@@ -16,7 +16,7 @@ from benchmarks.latent.prices import SubBlock, fitted, log_from, record_price, s
 from benchmarks.latent.ring import ROTATIONS, TURNS, Holder, exchange, in_turn, peer
 from benchmarks.latent.scaling import epochs, xi_prices
 from benchmarks.latent.trials import tuned
-from rerank.latent.engines.interface import Report, Step
+from rerank.latent.engines.interface import ShardSums, SubEpoch
 
 FREE = ((10.0, 0.0),)
 NOTHING = Constants(0.0, FREE, 0.0, FREE, FREE, 0.0, 0.0, np.inf, np.inf)
@@ -214,7 +214,7 @@ def test_a_pause_is_as_long_as_its_sub_blocks(monkeypatch):
     slept = []
     monkeypatch.setattr("benchmarks.latent.overlap.time.sleep", slept.append)
     pause = Pause(None, None, 0.5)
-    assert pause.run(Step(1, 0), None, (2, 5)).finite and slept == [1.5]
+    assert pause.run(SubEpoch(1, 0), None, (2, 5)).finite and slept == [1.5]
     assert line("x", (1.0, 1.25)).split() == ["x", "1.00", "1.25", "0.25"]
 
 
@@ -231,7 +231,7 @@ class Counting:
         self.calls.append(("run", step))
 
     def collect(self):
-        return None, (Report(step_seconds=2.0, xi_seconds=1.0),)
+        return None, (ShardSums(step_seconds=2.0, xi_seconds=1.0),)
 
     def close(self):
         self.closed = True
@@ -243,7 +243,7 @@ def test_an_epoch_is_timed_step_by_step_and_its_cpu_seconds_are_the_shards_own()
     engine = Counting()
     wall, cpu = epochs(engine, log, 2, 3)
     assert cpu == 3.0 and 0 < wall < 5 and engine.closed
-    wanted = [(call, Step(e, t)) for e in (1, 2, 3, 4) for t in (0, 1) for call in ("xi", "run")]
+    wanted = [(call, SubEpoch(e, t)) for e in (1, 2, 3, 4) for t in (0, 1) for call in ("xi", "run")]
     assert engine.calls == wanted
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from rerank.certificate import digest, leaf_boxes, save_proof, verify_proof
 from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.pairs import Filter, Pairs, rounded_up
+from rerank.certificate.check.pairs import Filter, SlotPairs, rounded_up
 from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, RankedList, coordinates, problem_of
@@ -191,7 +191,7 @@ def test_the_largest_value_of_a_box_is_that_of_its_best_vertex(seed):
         seed += 1
     problem = replace(problem, signs=np.zeros(3, np.int8))
     exact, rng = ExactProblem(problem), np.random.default_rng(seed)
-    pairs = Pairs(exact)
+    pairs = SlotPairs(exact)
     centre, half = rng.integers(-4, 5, size=3) / 8, rng.integers(1, 5, size=3) / 8
     centre[0], half[0] = 1.0, 0.0
     box = RationalBox(exact, pairs, np.arange(3), centre, half)
@@ -221,7 +221,7 @@ def test_a_wedge_of_two_planes_at_any_side_of_a_box_is_found(side, reach_):
     lists = problem_of(np.eye(3), [1.0, 0.0, 0.0], parse("auc")).lists
     problem = Problem.build(X, lists, epsilon=2.0**-10, low=np.zeros(3), high=np.ones(3))
     exact = ExactProblem(problem)
-    box = RationalBox(exact, Pairs(exact), np.arange(3), np.array([1.0, 0, 0]), np.array([0.0, 1, 1]))
+    box = RationalBox(exact, SlotPairs(exact), np.arange(3), np.array([1.0, 0, 0]), np.array([0.0, 1, 1]))
     assert largest_value(box, np.zeros(1, np.int64), np.arange(2)) + exact.constant == 1
     inside = np.array([1.0, *(-0.9 * u)])
     assert statistic_at(problem, inside) == 1
@@ -253,7 +253,7 @@ def test_the_filter_is_never_wrong(seed):
     centre = rng.integers(-3, 4, size=k) / 8
     half = rng.integers(0, 5, size=k) / 8
     exact = ExactProblem(plain)
-    pairs = Pairs(exact)
+    pairs = SlotPairs(exact)
     if not pairs.slot.size:
         return
     features = np.array(support)
@@ -278,7 +278,7 @@ def test_the_filter_knows_that_the_smallest_doubles_have_few_digits():
     X = np.vstack([np.full(8, smallest), np.zeros(8)])
     lists = problem_of(np.eye(2), [1.0, 0.0], parse("auc")).lists
     exact = ExactProblem(Problem.build(X, lists, epsilon=3 * smallest, low=np.zeros(8), high=np.ones(8)))
-    test = Filter.on(Pairs(exact), np.arange(8))
+    test = Filter.on(SlotPairs(exact), np.arange(8))
     assert test.reach(np.full((1, 8), 0.375), np.zeros((1, 8)))[0, 0] >= test.low[0]
     # Nor is the pair lost where its own difference is at least 0.
     assert not test.opposed(X[0], 3 * smallest).any()

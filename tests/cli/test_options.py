@@ -10,13 +10,13 @@ from typer.main import get_command
 from rerank import Reranker
 from rerank.cli import app
 from rerank.fusion import ScoreFusion
-from rerank.reranker.options import KEPT, FusionOptions, Options, parameters, spellings
+from rerank.reranker.options import KEPT, FusionOptions, RerankerOptions, parameters, spellings
 from tests.cli.commands import OPEN, fit
 
 COMMANDS = get_command(app).commands
 
 
-@pytest.mark.parametrize(("options", "estimator"), [(Options, Reranker), (FusionOptions, ScoreFusion)])
+@pytest.mark.parametrize(("options", "estimator"), [(RerankerOptions, Reranker), (FusionOptions, ScoreFusion)])
 def test_every_parameter_is_said_in_the_docstring_and_in_its_order(options, estimator):
     told = re.search(r"Parameters\n +-+\n(.*?)\n\n +Attributes", estimator.__doc__, re.S)[1]
     named = [name for line in re.findall(r"^    (\w[\w, ]*) :? ?", told, re.M) for name in line.split(", ")]
@@ -25,14 +25,16 @@ def test_every_parameter_is_said_in_the_docstring_and_in_its_order(options, esti
 
 
 def test_the_command_without_options_is_the_estimator_without_parameters():
-    plain = parameters(Options, {name: one.default for name, one in spellings(Options).items()})
+    plain = parameters(RerankerOptions, {name: one.default for name, one in spellings(RerankerOptions).items()})
     usual = Reranker().get_params(deep=False)
     differ = {name: value for name, value in plain.items() if value != usual[name]}
     assert differ == {"n_jobs": 1, "random_state": 0, "verbose": 1}  # a command has a line of progress
     assert usual.keys() - plain.keys() == {"pos_label", "prior"}  # labels are the table's, weights no text
 
 
-@pytest.mark.parametrize(("name", "options", "set_by_itself"), [("fit", Options, True), ("fuse", FusionOptions, False)])
+@pytest.mark.parametrize(
+    ("name", "options", "set_by_itself"), [("fit", RerankerOptions, True), ("fuse", FusionOptions, False)]
+)
 def test_each_option_is_one_of_the_command_with_its_help(name, options, set_by_itself):
     shown = {flag: each for each in COMMANDS[name].params for flag in (*each.opts, *each.secondary_opts)}
     for one in spellings(options).values():

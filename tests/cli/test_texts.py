@@ -9,7 +9,7 @@ import pytest
 from rerank import Reranker, load
 from rerank.errors import InputWarning
 from rerank.io import read_table
-from rerank.io.columns import Kind
+from rerank.io.columns import ColumnKind
 from rerank.io.frames import Frame
 from rerank.scorers import TableLogistic
 from tests.cli.commands import answer, run
@@ -116,7 +116,7 @@ def test_a_model_of_python_reads_its_texts_as_they_were(folder):
 
 def test_what_a_column_holds_is_told_by_its_first_entry_or_by_name(folder):
     Path("t.csv").write_text("a,b,c,d\n1,,x,01\n,2,NA,7\n3,None,none,07\n")
-    X = read_table("t.csv", kinds={"d": Kind(texts=True)}).X
+    X = read_table("t.csv", kinds={"d": ColumnKind(texts=True)}).X
     assert isinstance(X, Frame) and X.shape == (3, 4)
     np.testing.assert_array_equal(X.columns["a"], [1, np.nan, 3])
     np.testing.assert_array_equal(X.columns["b"], [np.nan, 2, np.nan])
@@ -124,7 +124,7 @@ def test_what_a_column_holds_is_told_by_its_first_entry_or_by_name(folder):
     Path("plain.csv").write_text("a,b\n1,2\n3,True\n")
     np.testing.assert_array_equal(read_table("plain.csv", kinds={}).X, [[1, 2], [3, 1]])
     pd.DataFrame({"a": [1, 2], "zip": [7, None]}).astype({"zip": "Int64"}).to_parquet("t.parquet")
-    table = read_table("t.parquet", kinds={"zip": Kind(texts=True)})
+    table = read_table("t.parquet", kinds={"zip": ColumnKind(texts=True)})
     assert table.X.columns["zip"].tolist() == ["7", None]
 
 

@@ -11,7 +11,7 @@ from formulations import auc, mixed, pairwise, resolved_rank, subrank
 from formulations.compile import LONGEST_NAME, compile_model
 from formulations.data import Unit, graded_lists, units_from_labels
 from formulations.errors import FormulationError, ModelTooLarge
-from formulations.options import Options
+from formulations.options import BuilderOptions
 from formulations.pairwise import preferences_from_gains
 from tests.cases.examples import examples
 from tests.cases.programs import PROGRAMS, coefficients, draw
@@ -131,7 +131,7 @@ def test_preferences_from_grades():
 
 
 def test_limits_are_the_box_cut_to_the_signs():
-    lower, upper = Options(signs=[1, -1, 0], box=([-0.5, -0.5, -0.25], [0.5, 0.5, 1.0])).limits(3)
+    lower, upper = BuilderOptions(signs=[1, -1, 0], box=([-0.5, -0.5, -0.25], [0.5, 0.5, 1.0])).limits(3)
     assert (lower.tolist(), upper.tolist()) == ([0.0, -0.5, -0.25], [0.5, 0.0, 1.0])
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.latent.log import drawn_log, read, shape, write
 from benchmarks.latent.naive import naive
-from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step, partition
+from rerank.latent.engines.interface import Factors, ItemBlock, Settings, ShardSums, SubEpoch, partition
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.engines.shard import Shard
 from rerank.latent.kernels.primitives import LANES, draw, exp2
@@ -60,7 +60,7 @@ def test_the_mean_step_is_the_gradient(n_shards, popular):
         engine.prepare(log_of(log), start, options)
         for t in range(n_shards):
             give_xi(engine, log, xi, t)
-            engine.sub_epoch(Step(1, t))
+            engine.sub_epoch(SubEpoch(1, t))
         ends = engine.collect()[0]
         engine.close()
         drawn.append([(start.U - ends.U) / rate, (start.V - ends.V) / rate])
@@ -169,7 +169,7 @@ def test_xi_of_the_whole_catalogue_is_exact(method):
     log, start = random_log(9, 30, 0.4, seed=3), random_factors(9, 30, 4)
     shard = Shard(0, log_of(log), start.U, start.GU, Settings(xi=method))
     order, block = one_block(shard)
-    report = shard.xi_step(Step(1, 0), block(start.V, start.GV))
+    report = shard.xi_step(SubEpoch(1, 0), block(start.V, start.GV))
     A = log.toarray() * 0.0
     A[log.nonzero()] = sums_over_others(log, start.U, start.V)
     who, items = records_of(shard, order)
@@ -186,7 +186,7 @@ def test_sampled_sums_have_the_error_they_state_and_no_bias():
     for epoch in range(1, 81):
         shard = Shard(0, log_of(log), start.U, start.GU, Settings(xi_samples=12))
         order, block = one_block(shard, epoch)
-        report = shard.xi_step(Step(epoch, 0), block(start.V, start.GV))
+        report = shard.xi_step(SubEpoch(epoch, 0), block(start.V, start.GV))
         who, items = records_of(shard, order)
         errors.append(1 / (shard.xi * A[who, items]) - 1)
         stated.append(report.xi_error)
@@ -283,11 +283,11 @@ def test_a_sample_without_a_spread_has_no_error(m, known):
     log, start = random_log(60, 40, 0.3, seed=5), random_factors(60, 40, 4)
     shard = Shard(0, log_of(log), start.U, start.GU, Settings(xi_samples=m))
     _, block = one_block(shard)
-    error = shard.xi_step(Step(1, 0), block(start.V, start.GV)).xi_error
+    error = shard.xi_step(SubEpoch(1, 0), block(start.V, start.GV)).xi_error
     if known is not None:
         assert (error is not None) == known
     assert error is None or (error == 0) == (m == 40)
-    assert Report().xi_error == 0
+    assert ShardSums().xi_error == 0
 
 
 def test_the_rate_is_halved_after_the_decay():
@@ -305,8 +305,8 @@ def test_adagrad_bounds_the_first_step_and_shortens_the_later_ones():
     for epoch in range(1, 60):
         _, block = one_block(shard, epoch)
         before = shard.U.copy()
-        shard.xi_step(Step(epoch, 0), block(start.V, start.GV))
-        shard.run(Step(epoch, 0), block(start.V, start.GV))
+        shard.xi_step(SubEpoch(epoch, 0), block(start.V, start.GV))
+        shard.run(SubEpoch(epoch, 0), block(start.V, start.GV))
         moves.append(np.sqrt(((shard.U - before) ** 2).mean(axis=1)))
     # With one visit a user and epoch, the first step is the rate itself, and no later one is longer.
     np.testing.assert_allclose(moves[0], 0.1, rtol=1e-3)
@@ -333,7 +333,7 @@ def test_shards_that_have_a_task_are_waited_for(engine, monkeypatch):
     def slow(shard, step, block):
         time.sleep(0.3)
         ended.set()
-        return Report(pairs=7)
+        return ShardSums(pairs=7)
 
     def once(work, *arguments):
         monkeypatch.setattr(engine._pool, "submit", interrupted)
@@ -345,9 +345,9 @@ def test_shards_that_have_a_task_are_waited_for(engine, monkeypatch):
     monkeypatch.setattr(Shard, "run", slow)
     monkeypatch.setattr(engine._pool, "submit", once)
     with pytest.raises(KeyboardInterrupt):
-        engine.sub_epoch(Step(1, 0))
+        engine.sub_epoch(SubEpoch(1, 0))
     _, reports = engine.collect()
-    report = sum(reports, Report())
+    report = sum(reports, ShardSums())
     assert ended.is_set() and report.pairs == 7
 
 
@@ -357,7 +357,7 @@ def test_reports_of_an_interrupted_step_are_not_lost(engine, monkeypatch):
 
     def run(shard, step, block):
         waiting.wait(5)
-        return Report(pairs=1 + shard.index, finite=shard.index == 0)
+        return ShardSums(pairs=1 + shard.index, finite=shard.index == 0)
 
     class Interrupted:
         def __init__(self, task):
@@ -373,13 +373,13 @@ def test_reports_of_an_interrupted_step_are_not_lost(engine, monkeypatch):
     monkeypatch.setattr(Shard, "run", run)
     monkeypatch.setattr(engine._pool, "submit", lambda *arguments: Interrupted(submit(*arguments)))
     with pytest.raises(KeyboardInterrupt):
-        engine.sub_epoch(Step(1, 0))
+        engine.sub_epoch(SubEpoch(1, 0))
     _, reports = engine.collect()
-    report = sum(reports, Report())
+    report = sum(reports, ShardSums())
     assert report.pairs == 3 and not report.finite
     # And the engine goes on.
     monkeypatch.undo()
-    engine.sub_epoch(Step(1, 1))
+    engine.sub_epoch(SubEpoch(1, 1))
     assert sum(report.pairs for report in engine.collect()[1]) > 0
 
 
@@ -393,12 +393,12 @@ def test_the_libraries_are_searched_for_once(engine, monkeypatch):
 
     def run(shard, step, block):
         threads.extend(info["num_threads"] for info in engine._blas.select(user_api="blas").info())
-        return Report()
+        return ShardSums()
 
     monkeypatch.setattr(Shard, "run", run)
     with threadpoolctl.threadpool_limits(2, "blas"):
         searched.clear()
-        engine.sub_epoch(Step(1, 0))
+        engine.sub_epoch(SubEpoch(1, 0))
     assert searched == [] and set(threads) == {1}
     assert np.isfinite(engine.collect()[0].U).all()
 
@@ -411,8 +411,8 @@ def test_later_epochs_change_nothing_that_was_given_or_collected_and_collecting_
     kept = [(arrays(start), [array.copy() for array in arrays(start)])]
     for epoch in (1, 2):
         for t in range(2):
-            engine.xi_step(Step(epoch, t))
-            engine.sub_epoch(Step(epoch, t))
+            engine.xi_step(SubEpoch(epoch, t))
+            engine.sub_epoch(SubEpoch(epoch, t))
         found = arrays(engine.collect()[0])
         kept += [(found, [array.copy() for array in found]), (found, arrays(engine.collect()[0]))]
     for old, new in kept[:4]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rerank.latent import LatentRoBiRank
 from rerank.latent.engines import ray_shard
-from rerank.latent.engines.interface import Report, Settings, Step, shards_of
+from rerank.latent.engines.interface import Settings, ShardSums, SubEpoch, shards_of
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.engines.ray_shard import OutOfStepError, RayShard, block_of, pieces_of, rows_of, slices
 from rerank.latent.log import log_of
@@ -64,7 +64,7 @@ class Ring:
     def __init__(self, start, s, times=1):
         self.users, self.start, self.s, self.times = shards_of(N_USERS, s.n_shards, s.seed), start, s, times
         self.shards = [RayShard() for _ in self.users]
-        self.report = Report()
+        self.report = ShardSums()
         for q, (shard, users) in enumerate(zip(self.shards, self.users)):
             part = LOG.of(users)
             cut = len(users) // 2
@@ -84,7 +84,7 @@ class Ring:
             items = self.s.partition(N_ITEMS, D, e)
             self.blocks = {b: self.home(e, b, V, GV) for b in range(p)}
             for t in range(p):
-                self.work(Step(e, t))
+                self.work(SubEpoch(e, t))
             for shard in self.shards:
                 b, *pieces = shard.current()
                 mine = items.items_of(b)
@@ -101,7 +101,7 @@ class Ring:
             runs = [self.call(shard.run, step, 0, True, last)]
             runs += [self.call(shard.run, step, k, False) for k in range(1, len(shard.pieces))]
             blocks[b] = [piece for piece, _ in runs]
-            self.report += sum((report for _, report in runs), Report())
+            self.report += sum((report for _, report in runs), ShardSums())
         self.blocks = blocks
 
     def home(self, epoch, b, V, GV):
@@ -133,8 +133,8 @@ def test_a_ring_in_this_process_gives_the_bits_of_the_local_engine(p, most, time
     local.prepare(LOG, start, s)
     for e in range(1, 4):
         for t in range(p):
-            local.xi_step(Step(e, t))
-            local.sub_epoch(Step(e, t))
+            local.xi_step(SubEpoch(e, t))
+            local.sub_epoch(SubEpoch(e, t))
     wanted, reports = local.collect()
     local.close()
     for users, shard in zip(ring.users, ring.shards):
@@ -153,16 +153,16 @@ def test_a_call_out_of_step_is_refused_and_changes_nothing():
     ring.epochs(1)
     shard = ring.shards[0]
     before = frozen(shard.users(slice(0, N_USERS))), frozen(shard.current())
-    for step, k in ((Step(2, 0), 0), (Step(1, 0), 0), (Step(2, 0), 1)):
+    for step, k in ((SubEpoch(2, 0), 0), (SubEpoch(1, 0), 0), (SubEpoch(2, 0), 1)):
         with pytest.raises(OutOfStepError):
             shard.run(step, k, True)
     pieces = ring.home(2, 0, start.V, start.GV)
     with pytest.raises(OutOfStepError):
-        shard.run(Step(2, 0), 0, True, pieces[-1])  # the other pieces are missing
+        shard.run(SubEpoch(2, 0), 0, True, pieces[-1])  # the other pieces are missing
     for k, piece in enumerate(pieces[:-1]):
-        shard.bring(Step(2, 0), k, piece)
+        shard.bring(SubEpoch(2, 0), k, piece)
     with pytest.raises(OutOfStepError):
-        shard.run(Step(2, 0), 1, False)  # piece 1 before piece 0
+        shard.run(SubEpoch(2, 0), 1, False)  # piece 1 before piece 0
     np.testing.assert_array_equal(before[0][0], shard.users(slice(0, N_USERS))[0])
 
 

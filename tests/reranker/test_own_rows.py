@@ -18,7 +18,7 @@ from rerank import Reranker, load, verify
 from rerank.certificate import certify
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io import Table
-from rerank.reranker.files.export import Support, imported
+from rerank.reranker.files.export import BoundClaim, imported
 from rerank.solvers import gateway, highs
 from tests.cases.refuses import refuses
 from tests.cli.commands import answer, run
@@ -541,7 +541,7 @@ def test_a_program_that_asks_more_than_the_problem_bounds_no_value(choices, way,
         "fit_model": lambda: est.fit_model(model),
         "model": lambda: est.load_solution(solution, model=model, **word),
         "file": lambda: est.load_solution(solution, **word, **choices),
-        "import": lambda: SimpleNamespace(result_=imported(files[0], solution, support=Support(**word)).result),
+        "import": lambda: SimpleNamespace(result_=imported(files[0], solution, support=BoundClaim(**word)).result),
     }[way]().result_
     assert result.program_bound < best.value <= result.bound and result.value <= result.bound
     assert any("asks more than the problem" in note for note in result.notes)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rerank.errors import InputError
 from rerank.scorecard import Card, Question, Scorecard
 from rerank.scorers import TableLogistic
-from rerank.scorers.encoding import Texts
+from rerank.scorers.encoding import TextLevels
 
 pd = pytest.importorskip("pandas")
 
@@ -114,7 +114,7 @@ def test_a_text_is_no_other_text_and_files_of_earlier_versions_name_numbers_by_t
         np.take(part, np.argsort(order), axis=-1) for part in (old[0].coef_, old[0].centre_, old[0].scale_)
     )
     frame = column(LEVELS["float"], False, "category")
-    assert isinstance(old[0].rules_[0], Texts) and "1.0" in names
+    assert isinstance(old[0].rules_[0], TextLevels) and "1.0" in names
     np.testing.assert_allclose(old[0].decision_function(frame), TableLogistic.from_dict(body).decision_function(frame))
 
 

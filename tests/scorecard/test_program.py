@@ -154,7 +154,7 @@ def test_every_family_of_a_model_is_stated_in_the_docstring():
     rules = {"needs": [([0], [1]), ([1], [0]), (None, [0, 2])], "apart": [(0, 2)]}
     built = set()
     for one in (True, "monotone"):
-        model = cards.build(X, y, cards.Card(**rules, one_per_column=one, **some), people=people, least_area=0.1)
+        model = cards.build(X, y, cards.CardRules(**rules, one_per_column=one, **some), people=people, least_area=0.1)
         program = compile_model(model)
         assert all(re.fullmatch(r"[A-Za-z]{1,2}[\d_a-z]*", name) for name in program.columns + program.rows)
         built |= {block.name for block in model.component_objects(pyo.Constraint) if len(block)}
@@ -195,10 +195,10 @@ def test_the_number_of_non_zeros_is_bounded_before_building():
         ({"weight": [1.0, -1.0]}, "not negative"),
         ({"qid": [1]}, "qid has shape"),
         ({"query_weight": [1.0, 2.0]}, "query_weight has shape"),
-        ({"card": cards.Card(points=[[0]])}, "other than 0"),
-        ({"card": cards.Card(columns=[1, 2])}, "columns has shape"),
-        ({"card": cards.Card(needs=[(None, [4])])}, "A rule names"),
-        ({"card": cards.Card(size=0)}, "at least one question"),
+        ({"card": cards.CardRules(points=[[0]])}, "other than 0"),
+        ({"card": cards.CardRules(columns=[1, 2])}, "columns has shape"),
+        ({"card": cards.CardRules(needs=[(None, [4])])}, "A rule names"),
+        ({"card": cards.CardRules(size=0)}, "at least one question"),
     ],
 )
 def test_what_cannot_be_stated_is_refused(changes, sentence):

@@ -15,7 +15,7 @@ from rerank.scorers.conversions import alpha_of_c, c_of_alpha, count_pairs
 from rerank.scorers.ranksvm.estimator import longer, starts
 from rerank.scorers.ranksvm.kernels import LEAF, make_nodes
 from rerank.scorers.ranksvm.newton import DesignMatrix
-from rerank.scorers.ranksvm.pairs import Pairs, by_utility, list_weights
+from rerank.scorers.ranksvm.pairs import UtilityPairs, by_utility, list_weights
 from tests.cases.examples import examples
 from tests.cases.refuses import refuses
 from tests.cases.scorers import bipartite, sparse, utilities
@@ -72,7 +72,7 @@ def test_losses_and_slopes_equal_those_of_the_list_of_pairs(average, **of):
     data, p = case(**of)
     c = coefficients(data.y, data.group, data.weight, average)
     assert c.sum() == pytest.approx(1)
-    active = Pairs(data, average).at(p)
+    active = UtilityPairs(data, average).at(p)
     for loss, (value, slope) in {"hinge": active.hinge, "squared": active.squared}.items():
         expected, gradient = naive(c, p, loss)
         assert value == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -84,7 +84,7 @@ def test_product_with_the_hessian_equals_that_of_the_list_of_pairs(**of):
     data, p = case(**of)
     c = coefficients(data.y, data.group, data.weight, "queries") * hinges(p)[1]
     a = c + c.T
-    pairs = Pairs(data, "queries")
+    pairs = UtilityPairs(data, "queries")
     u = np.random.default_rng(of["seed"] + 1).standard_normal(p.size)
     got = pairs.recorded(pairs.at(p)).hessian(u)
     np.testing.assert_allclose(got, 2 * (a.sum(axis=1) * u - a @ u), atol=1e-12)
@@ -95,7 +95,7 @@ def test_long_lists(levels):
     """Many nodes deep, and coarse records."""
     data, p = case(2000, 2, levels, 1.0, False, 5)
     c = coefficients(data.y, data.group, data.weight, "pairs")
-    pairs = Pairs(data, "pairs")
+    pairs = UtilityPairs(data, "pairs")
     active = pairs.at(p)
     value, slope = active.squared
     expected, gradient = naive(c, p, "squared")
@@ -113,7 +113,7 @@ def test_a_record_grows_finer_where_only_near_utilities_are_in_reach():
     n = 4000
     y = np.random.default_rng(0).permutation(n).astype(float)
     data = RankingData(None, y, np.zeros(n, np.int64), np.ones(n))
-    pairs = Pairs(data, "pairs")
+    pairs = UtilityPairs(data, "pairs")
     active = pairs.at(y / 10.5)
     parts = pairs.parts
     record = pairs.recorded(active)
@@ -124,7 +124,7 @@ def test_a_record_grows_finer_where_only_near_utilities_are_in_reach():
 @examples(60, parts=st.integers(1, 200), **CASES)
 def test_nodes_cut_every_list_between_different_utilities(parts, **of):
     data, _ = case(**of)
-    pairs = Pairs(data, "pairs")
+    pairs = UtilityPairs(data, "pairs")
     nodes, size = make_nodes(pairs.first, pairs.after, pairs.start, parts)
     low, middle, high, side, at = nodes
     cut = middle > low
@@ -146,7 +146,7 @@ def test_weight_of_all_pairs_of_each_list():
 
 def test_no_pair_is_an_error():
     data = RankingData(None, np.array([0.0, 1, 1]), np.array([0, 1, 1]), np.ones(3))
-    refuses("No list holds two rows", Pairs, data, "queries")
+    refuses("No list holds two rows", UtilityPairs, data, "queries")
 
 
 def objective(X, y, qid, w, alpha, loss, average, weight=None):

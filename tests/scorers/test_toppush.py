@@ -13,7 +13,7 @@ from rerank.scorers import TopPush
 from rerank.scorers.base import RankingData
 from rerank.scorers.toppush import multipliers
 from rerank.scorers.toppush.accelerated import descend, project, shift
-from rerank.scorers.toppush.answer import Answer, certificate_of
+from rerank.scorers.toppush.answer import PrimalDual, certificate_of
 from rerank.scorers.toppush.gram import factor
 from rerank.scorers.toppush.multipliers import STIFF, Augmented, Hessian, levels, smoothed
 from rerank.scorers.toppush.problem import LOSSES, problem_of, relative_gap
@@ -253,7 +253,7 @@ def problem(n=60, d=4, lists=1, loss="squared_hinge", threshold="max", k=None, s
 def solved(p, alpha, tol):
     """An answer with that gap."""
     (m, d), n = p.positives.shape, p.negatives.shape[0]
-    return Augmented(p, alpha, Answer(np.zeros(d), np.zeros(m), np.zeros(n))).run(tol, 500)
+    return Augmented(p, alpha, PrimalDual(np.zeros(d), np.zeros(m), np.zeros(n))).run(tol, 500)
 
 
 def test_the_squared_hinge_near_multipliers_is_a_maximum():
@@ -562,7 +562,7 @@ def test_projection_of_long_lists_is_the_sorted_one():
 @pytest.mark.parametrize("lists", [1, 3])
 def test_the_accelerated_method_descends_to_the_same_optimum(lists):
     p = problem(80, 4, lists=lists)
-    zero = Answer(np.zeros(4), np.zeros(p.share.size), np.zeros(p.negatives.shape[0]))
+    zero = PrimalDual(np.zeros(4), np.zeros(p.share.size), np.zeros(p.negatives.shape[0]))
     slow, fast = descend(p, 1.0, 1e-6, 20_000, "gap", zero), solved(p, 1.0, 1e-9)
     assert slow.met
     assert p.primal(slow.w, 1.0) == pytest.approx(p.primal(fast.w, 1.0), rel=1e-6)

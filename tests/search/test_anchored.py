@@ -250,7 +250,7 @@ def test_the_first_hit_of_long_lists_is_taken_by_rows_and_many_features_without_
         problem = problem_of(X, gains, parse(stat))
         assert (choice.by_rows(problem), choice.lines_by_rows(problem)) == (boxes, lines)
     few = problem_of(X[:60], gains[:60] + (np.arange(60) % 5 == 0), parse("ap"))
-    begun = run.Run(few)
+    begun = run.SearchRun(few)
     begun.begin(None)
     assert begun.boxes.cap == np.inf
     found = solve(few, n_jobs=1, node_limit=2000)

@@ -12,7 +12,7 @@ from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.search.domain import Domain
-from rerank.search.run import Run
+from rerank.search.run import SearchRun
 from rerank.search.top import levels
 from rerank.search.top.demands import Demands
 from rerank.search.top.levels import NEVER, Levels, corners, levels_of
@@ -155,8 +155,8 @@ def every_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "FEWEST_FEATURES", 1)
 
 
-def risen(problem: Problem) -> tuple[Levels, Run]:
-    run = Run(problem)
+def risen(problem: Problem) -> tuple[Levels, SearchRun]:
+    run = SearchRun(problem)
     found = levels_of(problem, run.domain, run.tables)
     assert found is not None
     found.rise(run._offered, np.inf)
@@ -214,7 +214,7 @@ def test_corners_are_where_losses_rise() -> None:
 
 def test_only_problems_of_one_binary_list_have_levels() -> None:
     def given_(problem: Problem) -> bool:
-        run = Run(problem)
+        run = SearchRun(problem)
         return levels_of(problem, run.domain, run.tables) is not None
 
     assert given_(noisy_problem(30, 8, "dcg@5", 0.3, 0))

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from benchmarks.trust.interrupts import KINDS, interrupted, judged
-from rerank.errors.stops import Stop, current, limited, protected
+from rerank.errors.stops import Deadline, current, limited, protected
 from rerank.problem import Problem
 from rerank.search import Progress, SearchResult, compile_kernels, line_search, solve
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
 from rerank.search.rows.choice import number_of_pairs
-from rerank.search.run import Run
+from rerank.search.run import SearchRun
 from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.oracles.oracle import objective_at
 
@@ -222,7 +222,7 @@ def test_without_boxes_the_first_points_have_all_the_time(most, monkeypatch) -> 
         return (0.0, np.ones(10)) if most is None else []
 
     for points in (True, False):
-        run = Run(problem, points=points)
+        run = SearchRun(problem, points=points)
         run.lines_first = True
         monkeypatch.setattr(type(run.lines), "finish", seen)
         monkeypatch.setattr("rerank.search.run.forward", seen)
@@ -338,4 +338,4 @@ def test_limits_nest_and_reach_protected_calls() -> None:
         with limited(0.0):
             assert current().now
         assert not current().now
-    assert Stop(0.0).now and not Stop().now
+    assert Deadline(0.0).now and not Deadline().now

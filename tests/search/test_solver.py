@@ -22,8 +22,8 @@ from rerank.errors import InputError, SolverError
 from rerank.problem import Problem, RankedList, problem_of
 from rerank.reranker.selection import held_out
 from rerank.search import Progress, SearchResult, loop, solve
-from rerank.search.lines.search import Share
-from rerank.search.workers import Workers
+from rerank.search.lines.search import LineShare
+from rerank.search.workers import SearchWorkers
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
@@ -224,7 +224,7 @@ def place(i: int, seconds: float = 0.0) -> tuple[int, int, str]:
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])
 def test_results_come_in_the_order_of_the_jobs(n_jobs: int) -> None:
-    with Workers(n_jobs) as workers:
+    with SearchWorkers(n_jobs) as workers:
         for _ in range(2):
             found = workers.run([(place, (i, 0.01 * (5 - i))) for i in range(6)])
             assert [i for i, _, _ in found] == list(range(6))
@@ -234,7 +234,7 @@ def test_results_come_in_the_order_of_the_jobs(n_jobs: int) -> None:
 
 def test_two_jobs_run_side_by_side_on_threads_of_our_own() -> None:
     both = threading.Barrier(2, timeout=10)
-    with Workers(2) as workers:
+    with SearchWorkers(2) as workers:
         workers.run([(both.wait, ()), (both.wait, ())])  # a single thread would wait for ever
         names = {name for _, _, name in workers.run([(place, (i,)) for i in range(4)])}
         assert all(name.startswith("rerank") for name in names)
@@ -242,9 +242,9 @@ def test_two_jobs_run_side_by_side_on_threads_of_our_own() -> None:
 
 
 def test_the_callers_configuration_is_followed() -> None:
-    with joblib.parallel_config(backend="loky", n_jobs=2), Workers(None) as workers:
+    with joblib.parallel_config(backend="loky", n_jobs=2), SearchWorkers(None) as workers:
         assert os.getpid() not in {pid for _, pid, _ in workers.run([(place, (i,)) for i in range(4)])}
-    with joblib.parallel_config(n_jobs=1), Workers(None) as workers:
+    with joblib.parallel_config(n_jobs=1), SearchWorkers(None) as workers:
         assert {name for _, _, name in workers.run([(place, (i,)) for i in range(3)])} == {"MainThread"}
 
 
@@ -301,7 +301,7 @@ def test_on_ray_the_first_argument_is_sent_once_and_copied_once(monkeypatch: pyt
 
     store = Store()
     monkeypatch.setitem(sys.modules, "ray", store)
-    with Workers(1) as workers:
+    with SearchWorkers(1) as workers:
         workers._sent = {}
         tables = [np.zeros(3), np.ones(3), np.full(3, 2.0)]
         for _ in range(2):
@@ -324,16 +324,16 @@ def test_an_error_reaches_the_caller_and_the_rest_is_not_begun() -> None:
         begun.append(i)
         time.sleep(0.05)
 
-    with pytest.raises(ValueError, match="job 0"), Workers(2) as workers:
+    with pytest.raises(ValueError, match="job 0"), SearchWorkers(2) as workers:
         workers.run([(fail, (0,)), *[(late, (i,)) for i in range(40)]])
     assert len(begun) < 10
 
 
 @examples(60, st.floats(1 / 15, 4), st.floats(0, 1), st.floats(0, 1), st.booleans())
 def test_lines_get_more_work_where_they_bring_more(share: float, by_lines: float, by_boxes: float, blind: bool) -> None:
-    found = Share(share, 1e6, by_lines, by_boxes)
+    found = LineShare(share, 1e6, by_lines, by_boxes)
     found.judge(2e6, 1e5, blind)
-    assert found == Share(share, 1e6, by_lines, by_boxes)  # too early
+    assert found == LineShare(share, 1e6, by_lines, by_boxes)  # too early
     found.judge(2.2e6, 1e5, blind)
     assert 1 / 15 <= found.now <= 4 and 0.5 <= found.now / share <= 2 and found.judged == 2.2e6
     if by_lines > share * by_boxes:

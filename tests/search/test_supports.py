@@ -16,7 +16,7 @@ from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.boxes.vertices import Exact, _vertices
 from rerank.search.jobs import screen_supports
 from rerank.search.rows.lines import RowLines
-from rerank.search.run import Run
+from rerank.search.run import SearchRun
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.supports import screening
 from rerank.search.supports import subsets as module
@@ -93,7 +93,7 @@ def test_features_that_move_no_pair_are_left_out_and_the_optimum_stays(seed: int
         high=np.insert(drawn.high, at, 1.0 + home.max()),
     )
     assert (moving(problem) == np.delete(np.arange(problem.n_features), at)).all()
-    assert all(at not in support for support in Run(problem, 0).boxes.columns)
+    assert all(at not in support for support in SearchRun(problem, 0).boxes.columns)
     assert check_search(problem, time_limit=30.0).failures == ()
     assert check_search(problem, proof=True, time_limit=30.0).failures == ()
 
@@ -162,7 +162,7 @@ SCREENED = {
 @pytest.mark.parametrize("name", SCREENED)
 def test_a_support_is_fathomed_only_if_it_holds_nothing_better(name: str) -> None:
     problem = SCREENED[name]()
-    run = Run(problem, None)
+    run = SearchRun(problem, None)
     t, d = run.tables, problem.n_features
     held = boxed = 0
     for size in range(1, (problem.max_features or d) + 1):
@@ -372,31 +372,31 @@ def test_booleans_take_fewer_boxes_than_without_groups(monkeypatch: pytest.Monke
 
 
 def test_long_lists_with_a_limit_have_no_table_of_pairs() -> None:
-    from rerank.search.run import Run
+    from rerank.search.run import SearchRun
     from rerank.search.tables import RowTables
 
     rng = np.random.default_rng(2)
     X = rng.normal(size=(9000, 6))
     y = (X[:, 0] + X[:, 3] + rng.normal(size=9000) > 2.7).astype(float)
     problem = problem_of(X, y, parse("precision@50"), max_features=2)
-    run = Run(problem)
+    run = SearchRun(problem)
     assert isinstance(run.tables, RowTables)
     found = solve(problem, n_jobs=1, time_limit=60.0)
     assert found.closed and np.count_nonzero(found.weights) <= 2
     small = problem_of(X[:300], y[:300], parse("precision@50"), max_features=2)
-    assert isinstance(tables(small).pairs, np.ndarray) and not isinstance(Run(small).tables, RowTables)
+    assert isinstance(tables(small).pairs, np.ndarray) and not isinstance(SearchRun(small).tables, RowTables)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_features_are_added_one_at_a_time_on_long_lists(most: int) -> None:
     from rerank.search.lines.forward import forward
-    from rerank.search.run import Run
+    from rerank.search.run import SearchRun
 
     rng = np.random.default_rng(3)
     X = rng.normal(size=(4000, 8))
     y = (X[:, 0] + X[:, 3] + 0.5 * X[:, 6] + rng.normal(size=4000) > 3).astype(float)
     problem = problem_of(X, y, parse("precision@50"), max_features=most)
-    run = Run(problem)
+    run = SearchRun(problem)
     assert isinstance(run.lines, RowLines) and run.tables.smooth
     found = forward(run.lines, most, lambda n: 0.0)
     assert [np.count_nonzero(w) for _, w in found] == list(range(1, most + 1))

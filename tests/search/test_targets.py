@@ -13,7 +13,7 @@ from rerank.certificate import verify_proof
 from rerank.problem import Problem
 from rerank.search import loop, solve, targets
 from rerank.search.boxes.open import OpenBoxes
-from rerank.search.run import Run
+from rerank.search.run import SearchRun
 from rerank.search.supports import screening
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
@@ -141,7 +141,7 @@ def test_boxes_that_were_set_aside_may_hold_better_points() -> None:
 
 def test_what_an_ended_pass_showed_is_the_proof_where_a_point_reaches_its_bound_later() -> None:
     """Lines may find that point after the next pass has begun, whose own boxes are then set aside unexplored."""
-    boxes = Run(noisy_problem(30, 3, "auc", 0.35, 0), 0, True, 1).boxes
+    boxes = SearchRun(noisy_problem(30, 3, "auc", 0.35, 0), 0, True, 1).boxes
     kept: tuple[list[Any], set[int]] = ([np.array([[0, 0, 1]])], set())
     boxes.shown_before = boxes.cap = boxes.tables.ideal - 2.0
     boxes.kept = kept

@@ -11,7 +11,7 @@ import pytest
 
 from formulations.solutions import NAMES
 from rerank import Reranker
-from rerank.reranker.files.export import Support, imported
+from rerank.reranker.files.export import BoundClaim, imported
 from rerank.solvers.outcome import COMMON
 
 PAGE = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def test_every_command_of_the_page_solves_an_exported_program(exported, command)
     (folder / target).unlink(missing_ok=True)
     done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    result = imported(folder / "program.mps", folder / target, support=Support(prove=20)).result
+    result = imported(folder / "program.mps", folder / target, support=BoundClaim(prove=20)).result
     assert result.value == pytest.approx(optimum, abs=1e-9) and result.proved
     assert not any("more than those of the file" in note for note in result.notes)
 

@@ -21,7 +21,7 @@ from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class ExactUnit:
     """A binary list: the items of one list at or above one of its gains, against the others."""
 
     positive: Indices  # rows
@@ -133,7 +133,7 @@ class ExactProblem:
         return exact_sum([self.constant, *(unit.value([0] * unit.positive.size) for unit in self.units)])
 
 
-def _binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[Unit]:
+def _binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[ExactUnit]:
     """One binary list for each distinct positive gain; ``share`` is what the list's raw value is multiplied by."""
     whole, denominator = as_integers(item.coefficients[::-1])
     out, previous = [], Fraction(0)
@@ -145,7 +145,7 @@ def _binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[Unit]:
         upper = item.rows[reached]
         hits = [1] * upper.size if item.hits is None else [int(h) for h in item.hits[: upper.size]]
         rows = upper, others[kept], copies.astype(np.int64)
-        out.append(Unit(*rows, factor, whole.tolist(), denominator, hits, int(not item.alone)))
+        out.append(ExactUnit(*rows, factor, whole.tolist(), denominator, hits, int(not item.alone)))
     return out
 
 

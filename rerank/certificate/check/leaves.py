@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.pairs import Filter, Pairs
+from rerank.certificate.check.pairs import Filter, SlotPairs
 from rerank.certificate.check.tree import Boxes, Branch, Mask, Sides, UnprovenError, halved
 from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.problem.lists import Counts, Floats, Indices
@@ -86,7 +86,7 @@ class LeafCheck:
         self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: Counts, bound: Fraction, seen: Seen | None
     ) -> None:
         self.seen = seen
-        self.exact, self.pairs, self.quotas = exact, Pairs(exact), QuotaCheck(exact)
+        self.exact, self.pairs, self.quotas = exact, SlotPairs(exact), QuotaCheck(exact)
         self.codes, self.ends_of, self.bound = codes, ends_of, bound
         self.leaves = self.exact_leaves = 0
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.certificate.check.exact import ExactProblem, Unit
+from rerank.certificate.check.exact import ExactProblem, ExactUnit
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import exact_sum
 
@@ -16,7 +16,7 @@ Mask = NDArray[np.bool_]
 BLOCK = 2**18  # multiplications in one call of a matrix product
 
 
-class Pairs:
+class SlotPairs:
     """Every item of every binary list (a *slot*) against every distinct row below it, list by list.
 
     A pair is a row ``upper`` above a row ``lower``, counts in a ``slot``, and stands for so many ``copies`` (P,); ``D``
@@ -95,7 +95,7 @@ class Filter:
     slack: Floats
 
     @classmethod
-    def on(cls, pairs: Pairs, features: Indices) -> Filter:
+    def on(cls, pairs: SlotPairs, features: Indices) -> Filter:
         """Restrict pairs to the features of a support."""
         D = pairs.D[:, features]
         size = np.abs(D)
@@ -138,7 +138,7 @@ def _product(rows: Floats, columns: Floats) -> Floats:
     return out
 
 
-def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
+def rounded_up(units: list[ExactUnit]) -> tuple[NDArray[np.int64], Indices, int]:
     """What all places earn, rounded up to whole multiples of ``2^-shift``, so that sums are exact.
 
     Place after place, best first, list after list; where each list begins; the shift. It is chosen such that a sum over

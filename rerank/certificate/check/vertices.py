@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.pairs import Pairs
+from rerank.certificate.check.pairs import SlotPairs
 from rerank.certificate.check.tree import UnprovenError
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import exact_sum
@@ -27,7 +27,7 @@ MOST_SYSTEMS = 400_000  # systems of equations that are tried in one box
 class RationalBox:
     """One box of a support, in rationals."""
 
-    def __init__(self, exact: ExactProblem, pairs: Pairs, features: Indices, centre: Floats, half: Floats) -> None:
+    def __init__(self, exact: ExactProblem, pairs: SlotPairs, features: Indices, centre: Floats, half: Floats) -> None:
         self.exact, self.pairs, self.features = exact, pairs, features
         self.centre = [Fraction(c) for c in centre.tolist()]
         self.half = [Fraction(h) for h in half.tolist()]

@@ -91,7 +91,7 @@ def parts_for(n_items: int, n_blocks: int, n_factors: int, block_bytes: int) -> 
 Floats = NDArray[np.float32]
 
 
-class Step(NamedTuple):
+class SubEpoch(NamedTuple):
     """Where training is: epochs count from 1, sub-epochs from 0."""
 
     epoch: int
@@ -169,7 +169,7 @@ class ItemBlock:
 
 
 @dataclass(eq=False)
-class Report:
+class ShardSums:
     """Sums over records or pairs; reports of shards and steps can be added."""
 
     pairs: int = 0  # (y, y') that the steps used
@@ -181,9 +181,9 @@ class Report:
     step_seconds: float = 0.0  # CPU time of the threads
     xi_seconds: float = 0.0
 
-    def __add__(self, other: "Report") -> "Report":
+    def __add__(self, other: "ShardSums") -> "ShardSums":
         both = {name: getattr(self, name) + getattr(other, name) for name in vars(self) if name != "finite"}
-        return Report(finite=self.finite and other.finite, **both)
+        return ShardSums(finite=self.finite and other.finite, **both)
 
     @property
     def loss(self) -> float:

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step, shards_of
+from rerank.latent.engines.interface import Factors, ItemBlock, Settings, ShardSums, SubEpoch, shards_of
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 
@@ -20,9 +20,9 @@ class LocalEngine:
 
     def __init__(self, n_jobs: int | None = None, advice: str = "") -> None:
         self.n_jobs = n_jobs or os.cpu_count() or 1
-        self._reports: dict[int, Report] = {}
+        self._reports: dict[int, ShardSums] = {}
         self._blocks: list[ItemBlock] = []
-        self._tasks: deque[tuple[int, Future[Report]]] = deque()
+        self._tasks: deque[tuple[int, Future[ShardSums]]] = deque()
         self._running = False
 
     def prepare(self, log: Log, start: Factors, settings: Settings) -> None:
@@ -35,15 +35,15 @@ class LocalEngine:
         self._blas = ThreadpoolController()  # searches for the libraries once
         self._start_threads()
 
-    def xi_step(self, step: Step) -> None:
+    def xi_step(self, step: SubEpoch) -> None:
         """Renew ``xi`` in the current blocks."""
         self._on_all(step, Shard.xi_step)
 
-    def sub_epoch(self, step: Step) -> None:
+    def sub_epoch(self, step: SubEpoch) -> None:
         """Visit the records in the current blocks."""
         self._on_all(step, Shard.run)
 
-    def collect(self) -> tuple[Factors, tuple[Report, ...]]:
+    def collect(self) -> tuple[Factors, tuple[ShardSums, ...]]:
         """Factors in their own order; after an interruption, once all shards have ended their step."""
         if self._running:
             # Ctrl-C may come after a task is submitted and before it is stored in _tasks, so wait for all threads.
@@ -65,7 +65,7 @@ class LocalEngine:
         self._shards = []
         self._blocks = []
 
-    def _on_all(self, step: Step, work: Callable[[Shard, Step, ItemBlock], Report]) -> None:
+    def _on_all(self, step: SubEpoch, work: Callable[[Shard, SubEpoch, ItemBlock], ShardSums]) -> None:
         if not self._blocks or self._blocks[0].epoch != step.epoch:
             self._gather()
             self._cut_blocks(step.epoch)
@@ -85,7 +85,7 @@ class LocalEngine:
         """Wait for the tasks one after the other, and add up their reports."""
         while self._tasks:
             epoch, task = self._tasks[0]
-            self._reports[epoch] = self._reports.get(epoch, Report()) + task.result()
+            self._reports[epoch] = self._reports.get(epoch, ShardSums()) + task.result()
             self._tasks.popleft()
 
     def _cut_blocks(self, epoch: int) -> None:

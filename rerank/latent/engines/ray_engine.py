@@ -24,7 +24,7 @@ from ray.exceptions import RayActorError
 from rerank.errors import SolverError
 from rerank.errors.lost import lost
 from rerank.latent.engines import ray_shard
-from rerank.latent.engines.interface import Factors, Floats, Partition, Report, Settings, Step, shards_of
+from rerank.latent.engines.interface import Factors, Floats, Partition, Settings, ShardSums, SubEpoch, shards_of
 from rerank.latent.engines.ray_shard import RayShard, block_of, pieces_of, rows_of, slices
 from rerank.latent.log import Log
 
@@ -52,10 +52,10 @@ class RayEngine:
         self._log, self._settings, self._known = log, settings, start
         self._users = shards_of(log.n_users, settings.n_shards, settings.seed)
         self._pieces = pieces_of(log.n_items, start.V.shape[1], settings)
-        self._steps: list[tuple[Step, bool]] = []
-        self._pending: tuple[Step, bool] | None = None
-        self._renew: Step | None = None
-        self._reports: dict[int, Report] = {}
+        self._steps: list[tuple[SubEpoch, bool]] = []
+        self._pending: tuple[SubEpoch, bool] | None = None
+        self._renew: SubEpoch | None = None
+        self._reports: dict[int, ShardSums] = {}
         self._losses, self._restored = 0, False
         # The object store holds item vectors three times, a shard's data and four messages.
         vectors = 4 * start.V.shape[1]
@@ -67,11 +67,11 @@ class RayEngine:
             self.close()
             raise
 
-    def xi_step(self, step: Step) -> None:
+    def xi_step(self, step: SubEpoch) -> None:
         """Renew ``xi`` in the current blocks, when the sub-epoch is submitted."""
         self._renew = step
 
-    def sub_epoch(self, step: Step) -> None:
+    def sub_epoch(self, step: SubEpoch) -> None:
         """Visit the records in the current blocks."""
         self._retried(lambda: self._wait(AHEAD - 1))
         # Ctrl-C may come between the calls to two shards. Then the pending step is submitted again, and shards that
@@ -79,7 +79,7 @@ class RayEngine:
         self._pending = (step, step == self._renew)
         self._retried(self._submit_pending)
 
-    def collect(self) -> tuple[Factors, tuple[Report, ...]]:
+    def collect(self) -> tuple[Factors, tuple[ShardSums, ...]]:
         """Factors in their own order; after a loss the shards go back to them."""
         if not self._steps and not self._pending:
             return self._known, ()
@@ -109,7 +109,7 @@ class RayEngine:
         while len(self._unanswered) > most:
             epoch, reports = self._unanswered[0]
             for report in ray.get(reports):
-                self._reports[epoch] = self._reports.get(epoch, Report()) + report
+                self._reports[epoch] = self._reports.get(epoch, ShardSums()) + report
             self._unanswered.popleft()
 
     def _retried(self, work: Callable[[], _Answer]) -> _Answer:
@@ -168,7 +168,7 @@ class RayEngine:
         self._unanswered: deque[tuple[int, list[Any]]] = deque()
         self._reports = {}
 
-    def _submit(self, step: Step, renew: bool) -> None:
+    def _submit(self, step: SubEpoch, renew: bool) -> None:
         p = len(self._actors)
         if self._epoch != step.epoch:
             self._new_blocks(step.epoch)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rerank.latent.engines.interface import Floats, ItemBlock, Partition, Report, Settings, Step, parts_for
+from rerank.latent.engines.interface import Floats, ItemBlock, Partition, Settings, ShardSums, SubEpoch, parts_for
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 
@@ -33,7 +33,7 @@ class OutOfStepError(Exception):
     """A call came for a step whose block the shard does not have."""
 
 
-def block_of(shard: int, step: Step, n_shards: int) -> int:
+def block_of(shard: int, step: SubEpoch, n_shards: int) -> int:
     """The block that a shard works on in a step."""
     return (shard + step.sub_epoch) % n_shards
 
@@ -90,12 +90,12 @@ class RayShard:
         self.pieces = pieces_of(self.log.n_items, self.shard.U.shape[1], self.settings)
         most, d = -(-self.log.n_items // self.settings.n_shards), self.shard.U.shape[1]
         self._buffers = [(np.empty((most, d), np.float32), np.empty(most, np.float32)) for _ in range(2)]
-        self._arriving: tuple[Step, set[int]] | None = None
+        self._arriving: tuple[SubEpoch, set[int]] | None = None
         self._partition: tuple[int, Partition] | None = None
-        self._answers: dict[int, tuple[Rows, Report]] = {}
-        self._step: Step | None = None
+        self._answers: dict[int, tuple[Rows, ShardSums]] = {}
+        self._step: SubEpoch | None = None
 
-    def bring(self, step: Step, k: int, piece: Rows) -> None:
+    def bring(self, step: SubEpoch, k: int, piece: Rows) -> None:
         """Copy piece ``k`` of the block of a coming step, because the step changes it in place."""
         if step == self._step:
             return
@@ -112,7 +112,7 @@ class RayShard:
             self._step, self.block, self._answers, self._arriving = step, block, {}, None
             self._buffers.reverse()
 
-    def run(self, step: Step, k: int, renew: bool, last: Rows | None = None) -> tuple[Rows, Report]:
+    def run(self, step: SubEpoch, k: int, renew: bool, last: Rows | None = None) -> tuple[Rows, ShardSums]:
         """Visit the records in piece ``k`` of the step's block, and return the piece. The call for the first piece
         brings the last piece. With ``renew`` it renews ``xi`` first.
         """
@@ -121,7 +121,7 @@ class RayShard:
         if step != self._step or (k and k - 1 not in self._answers):
             raise OutOfStepError(f"Piece {k} of {step} was called, but the current block is of {self._step}.")
         if k not in self._answers:
-            report = self.shard.xi_step(step, self.block) if renew and k == 0 else Report()
+            report = self.shard.xi_step(step, self.block) if renew and k == 0 else ShardSums()
             report += self.shard.run(step, self.block, self.pieces[k])
             self._answers[k] = self._piece(k), report
         return self._answers[k]

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from rerank.latent.engines.interface import STEPS, Floats, ItemBlock, Report, Settings, Step, seed_of
+from rerank.latent.engines.interface import STEPS, Floats, ItemBlock, Settings, ShardSums, SubEpoch, seed_of
 from rerank.latent.kernels import visits
 from rerank.latent.kernels.steps import robirank, warp
 from rerank.latent.kernels.xi import renew
@@ -40,12 +40,12 @@ class Shard:
         visits.arrange(*records, low, first, self.ends[:-1].copy(), self.who, self.where)
         self.at = (epoch, block)
 
-    def xi_step(self, step: Step, block: ItemBlock) -> Report:
+    def xi_step(self, step: SubEpoch, block: ItemBlock) -> ShardSums:
         """Renew ``xi`` of the records in the block."""
         began = time.thread_time()
         self._arrange(step.epoch, block.index)
         if self.settings.loss != "robirank" or not self.finite:
-            return Report(finite=self.finite)
+            return ShardSums(finite=self.finite)
         parts = block.index * self.items.n_parts, (block.index + 1) * self.items.n_parts
         where = self.part_of, self.items.place, self.items.bounds(block.index)[0], *parts
         cursor = np.zeros(self.items.edges.size - 1, dtype=np.int64)
@@ -55,16 +55,16 @@ class Shard:
         records = self.log.indptr, self.log.items, *where
         sums = renew(self.U, block.V, users, records, self.log.n_items - 1, samples, cursor, self.xi)
         found = dict(zip(("logs", "errors", "records", "n_errors"), sums.tolist()))
-        return Report(**found, xi_seconds=time.thread_time() - began)
+        return ShardSums(**found, xi_seconds=time.thread_time() - began)
 
-    def run(self, step: Step, block: ItemBlock, parts: tuple[int, int] | None = None) -> Report:
+    def run(self, step: SubEpoch, block: ItemBlock, parts: tuple[int, int] | None = None) -> ShardSums:
         """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares. With
         ``parts = (first, end)`` only these sub-blocks, counted from the first of the block. Several calls give the same
         bits as one.
         """
         began = time.thread_time()
         self._arrange(step.epoch, block.index)
-        total = Report()
+        total = ShardSums()
         low, n_parts = self.items.bounds(block.index)[0], self.items.n_parts
         for part in range(*(parts or (0, n_parts))):
             rng = np.random.default_rng(seed_of(self.settings.seed, STEPS, *step, self.index, part))
@@ -73,7 +73,7 @@ class Shard:
             for _ in range(self.settings.n_passes):
                 pairs = self._visit(part, block.V[rows], block.GV[rows], rng, step.epoch)
                 self.finite = self.finite and pairs >= 0
-                total += Report(pairs=max(pairs, 0), finite=self.finite)
+                total += ShardSums(pairs=max(pairs, 0), finite=self.finite)
         total.step_seconds = time.thread_time() - began
         return total
 

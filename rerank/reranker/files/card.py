@@ -8,7 +8,7 @@ from rerank.io.table import Table
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.report import Check, Report, Unchecked
 from rerank.scorecard import Card
-from rerank.scorecard.filed import Compared, OfRows, in_table, of_totals, too_large
+from rerank.scorecard.filed import FiledEntry, OfRows, in_table, of_totals, too_large
 from rerank.scorecard.files import Filed
 from rerank.scorecard.verify import verify
 
@@ -68,34 +68,34 @@ def _of_rows(card: Card, filed: Filed, table: Table, query_weight: Any) -> OfRow
     return OfRows(card, filed.fit, X, table.y, **more)
 
 
-def _read_as(asked: Any, table: Table) -> list[Compared]:
+def _read_as(asked: Any, table: Table) -> list[FiledEntry]:
     """How the file says that the table was read, where another way was named."""
     read = (asked or {}).get("read") or {}
     named = {name: read.get(name) for name in ("label", "qid", "weight", "people", "positive") if name in read}
     there = {name: one for name, one in named.items() if name == "positive" or one in table.header}
     return [
-        Compared(f"fit.asked.read.{name}", one, f"{table.read.get(name)}, as the table was read", False)
+        FiledEntry(f"fit.asked.read.{name}", one, f"{table.read.get(name)}, as the table was read", False)
         for name, one in there.items()
         if one is not None and name in table.read and one != table.read[name]
     ]
 
 
-def _proof(found: OfRows, compared: list[Compared], remarks: list[str]) -> str:
+def _proof(found: OfRows, compared: list[FiledEntry], remarks: list[str]) -> str:
     """Repeat the proof; why not, if it is too long."""
     claim = found.claim()
     if found.asked is not None and found.asked["list_weights"] and (found.rows.list_weight == 1).all():
         return "it takes the weights of lists, which no table holds; give query_weight to rerank.verify"
     cut = found.cut(claim)
-    compared.append(Compared("cut", found.card.cut, cut, found.card.cut == cut))
+    compared.append(FiledEntry("cut", found.card.cut, cut, found.card.cut == cut))
     if too_large(claim):
         return f"{claim.result.sets:,} sets of questions take too long; Scorecard.verify repeats them after a fit"
     stated = f"{claim.result.status}, no card has more than {claim.result.bound!r}"
     try:
         again = verify(claim)
     except CertificateError as error:
-        compared.append(Compared("fit.bound", stated, str(error), False))
+        compared.append(FiledEntry("fit.bound", stated, str(error), False))
     else:
-        compared.append(Compared("fit.bound", stated, f"true of {again.allowed:,} sets of questions", True))
+        compared.append(FiledEntry("fit.bound", stated, f"true of {again.allowed:,} sets of questions", True))
         remarks += [f"{found.allowed()}.", str(again)]
     return ""
 

@@ -15,7 +15,7 @@ from rerank.certificate import Certificate
 from rerank.errors import InputError, NotSupportedError
 from rerank.errors.telling import Note
 from rerank.io.bounded import MAX_TEXT
-from rerank.io.columns import COMPLETE, Kind
+from rerank.io.columns import COMPLETE, ColumnKind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
 from rerank.problem.lists import Indices
@@ -195,7 +195,7 @@ def columns_of(doc: ModelDocument) -> Columns:
     return Columns(names, frame, names, chosen, every, **beside).called(names)
 
 
-def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
+def kinds_of(doc: ModelDocument) -> dict[str, ColumnKind]:
     """What the columns of a table hold for this model, in their order, without those that it never looks at."""
     columns = columns_of(doc)
     names, stage = doc.feature_names, _stage_of(doc, None, columns)

@@ -18,7 +18,7 @@ import numpy as np
 from formulations import mps
 from formulations.files import file_bytes
 from formulations.program import Program
-from formulations.solutions import Solution as FileSolution
+from formulations.solutions import SolutionFile as FileSolution
 from formulations.solutions import parse_solution
 from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError, SolverError
@@ -40,7 +40,7 @@ from rerank.reranker.solve.optimise import check_bound, remarks_of, run, seconds
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum, stated_wrong
 from rerank.reranker.solve.program import state as stated_program
-from rerank.reranker.solve.verified import Verified, outside, polished, summed
+from rerank.reranker.solve.verified import VerifiedWeights, outside, polished, summed
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, task_of
 from rerank.search.domain import allowed
@@ -53,7 +53,7 @@ MOST_SECONDS = 20.0  # a program that takes longer to state is not stated again 
 
 
 @dataclass(frozen=True)
-class Support:
+class BoundClaim:
     """What is asked for besides the weights."""
 
     bound: float | None = None  # a solver's, as printed for the program's file: minimised, without the constant
@@ -121,7 +121,7 @@ class Support:
         return replace(result, history=history_of([*found.history, end], *end[1:]))
 
 
-NOTHING = Support()
+NOTHING = BoundClaim()
 
 
 def export(
@@ -249,7 +249,7 @@ RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")
 def _kept(
     state: FittedState,
     own: OwnProgram,
-    found: Verified,
+    found: VerifiedWeights,
     point: Floats,
     notes: list[str],
     bound: float,
@@ -301,7 +301,7 @@ def _check_bound(value: float, bound: float, problem: Problem, name: str) -> Non
         )
 
 
-def _taken(old: Result, best: Verified, limit: Limit, told: list[str], **reported: Any) -> Result:
+def _taken(old: Result, best: VerifiedWeights, limit: Limit, told: list[str], **reported: Any) -> Result:
     """The result with other weights, a bound, and what is told and reported."""
     bound, source, by = limit
     figures = best.figures | {"statistic": float(best.certificate.statistic), "bound": max(bound, best.value)}
@@ -333,7 +333,7 @@ def named_model(state: FittedState, formulation: str, choices: dict[str, Any]) -
     return model
 
 
-Solved = tuple[AnyPath, str | None, Support]  # a solution file, its dialect, what is asked for besides its weights
+Solved = tuple[AnyPath, str | None, BoundClaim]  # a solution file, its dialect, what is asked for besides its weights
 
 
 def load_solution(
@@ -349,7 +349,9 @@ def load_solution(
     return _solved_by_file(state, formulation, problem, stated.program, solved, choices)
 
 
-def imported(model: AnyPath, solution: AnyPath, dialect: str | None = None, support: Support = NOTHING) -> FittedState:
+def imported(
+    model: AnyPath, solution: AnyPath, dialect: str | None = None, support: BoundClaim = NOTHING
+) -> FittedState:
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
     where, solved = f"the sidecar of {model}", (solution, dialect, support)
     with usable(where):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.io.columns import COMPLETE, Kind
+from rerank.io.columns import COMPLETE, ColumnKind
 from rerank.io.levels import name_of
 from rerank.reranker.blend import Blend
 from rerank.reranker.columns import Columns
@@ -71,7 +71,7 @@ def of_entries(name: str, body: Mapping[str, Any], columns: Columns) -> Any:
     return found
 
 
-def kinds_of_stage(stage: FirstStage, columns: Columns) -> dict[int, Kind]:
+def kinds_of_stage(stage: FirstStage, columns: Columns) -> dict[int, ColumnKind]:
     """What the columns hold that a first stage looks at, by their number."""
     if stage.coef is not None:
         return dict.fromkeys(np.flatnonzero(stage.coef).tolist(), COMPLETE)
@@ -84,4 +84,4 @@ def kinds_of_stage(stage: FirstStage, columns: Columns) -> dict[int, Kind]:
         return dict.fromkeys(range(len(columns.inputs)), COMPLETE)
     levels = {rule.at: getattr(rule, "levels", ()) for rule in table.rules_}
     texts = {at: [name_of(one) for one in own if not isinstance(one, float)] for at, own in levels.items()}
-    return {at: Kind(bool(own), known=frozenset(own)) for at, own in texts.items()}
+    return {at: ColumnKind(bool(own), known=frozenset(own)) for at, own in texts.items()}

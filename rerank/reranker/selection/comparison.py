@@ -267,7 +267,7 @@ def compare(
         if "guard" in methods:
             scores = [(name, one) for name, one in stages if name in STAGES or isinstance(one, str)]
             every += [_guard(name, one, base, length) for name, one in scores]
-        trial = _Trial(every, *judged, clock, verbose)
+        trial = _MethodTrial(every, *judged, clock, verbose)
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:
         raise KeyboardInterrupt
@@ -316,7 +316,7 @@ def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
     return Method(GUARDED.format(name), made, over=name)
 
 
-class _Trial:
+class _MethodTrial:
     """Methods tried on folds one after the other."""
 
     def __init__(self, methods: Sequence[Method], folds: Folds, judge: Judge, clock: Clock, verbose: int) -> None:

@@ -15,7 +15,7 @@ from rerank.reranker.cross_fit import staged
 from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.describe import listed
 from rerank.reranker.fit import concluded, half_bound
-from rerank.reranker.options import Options, values_of
+from rerank.reranker.options import RerankerOptions, values_of
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.held_out import dealt
 from rerank.reranker.solution import Solution
@@ -39,7 +39,7 @@ WEIGHTS_SHARE = 0.5
 
 
 def frontier_of(
-    est: Options, arguments: Arguments, k_max: int, folds: int | None, time_limit: float | None
+    est: RerankerOptions, arguments: Arguments, k_max: int, folds: int | None, time_limit: float | None
 ) -> Frontier:
     """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
     clock, most = Clock(time_limit), whole("k_max", k_max, 1)
@@ -128,7 +128,7 @@ def _held_out(
     data: Data, options: dict[str, Any], most: int, folds: int, clock: Clock
 ) -> dict[int, tuple[float, float]]:
     """Held-out value and seconds by size: columns and weights chosen anew without each fold."""
-    trial, judge = dealt(Options(**options), data, folds, options["random_state"], clock)
+    trial, judge = dealt(RerankerOptions(**options), data, folds, options["random_state"], clock)
     every = range(len(judge.splits))
     found = dict[int, tuple[float, float]]()
     for size in range(1, most + 1):

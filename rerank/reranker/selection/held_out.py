@@ -27,7 +27,7 @@ from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage, is_blend, is_fitted
 from rerank.reranker.fit import fit
 from rerank.reranker.members import by_members, members_of, reranked
-from rerank.reranker.options import Options, values_of
+from rerank.reranker.options import RerankerOptions, values_of
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
@@ -288,7 +288,7 @@ class Folds:
     """Folds of a table on which options are tried beside those of ``base``, whose first stage is what has to be led."""
 
     def __init__(
-        self, base: Options, splits: Sequence[Split], data: Data, clock: Clock, n_jobs: int | None = None
+        self, base: RerankerOptions, splits: Sequence[Split], data: Data, clock: Clock, n_jobs: int | None = None
     ) -> None:
         self.splits, self.data = splits, data
         self._given = values_of(base) | {"checkpoint": None, "pos_label": None}
@@ -442,7 +442,7 @@ def judged_by(data: Data) -> NDArray[np.bool_]:
     return relevant if data.list_weight is None else relevant & (data.list_weight > 0)
 
 
-def refuse_fixed_length(base: Options, data: Data) -> None:
+def refuse_fixed_length(base: RerankerOptions, data: Data) -> None:
     """Refuse coefficients for one length if the folds are parts of a single list."""
     statistic = parse(base.stat)
     if data.qid is None and statistic.length is not None:
@@ -510,7 +510,7 @@ def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStat
 
 
 def dealt(
-    base: Options, data: Data, folds: int, seed: Any, clock: Clock, n_jobs: int | None = None
+    base: RerankerOptions, data: Data, folds: int, seed: Any, clock: Clock, n_jobs: int | None = None
 ) -> tuple[Folds, Judge]:
     """Folds of whole lists and groups that are dealt once, for options beside those of ``base``, and their judge."""
     refuse_fixed_length(base, data)

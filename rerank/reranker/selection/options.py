@@ -15,10 +15,10 @@ from rerank.reranker.data import Data
 from rerank.reranker.evidence import interval
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, top_of, variant_options
 from rerank.reranker.members import by_members
-from rerank.reranker.options import RENAMED, Options, values_of
+from rerank.reranker.options import RENAMED, RerankerOptions, values_of
 from rerank.statistics import parse
 
-Base = TypeVar("Base", bound=Options)
+Base = TypeVar("Base", bound=RerankerOptions)
 
 SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+head40", "logistic+balanced")
 """Simple first stages that are tried beside logistic regression, and named beside any other first stage."""
@@ -55,7 +55,7 @@ class Option:
         return "first_stage" in self.params and self.radius == 0.0
 
 
-def options_of(grid: Any, base: Options, data: Data, strong: bool = False) -> list[Option]:
+def options_of(grid: Any, base: RerankerOptions, data: Data, strong: bool = False) -> list[Option]:
     """Every combination of a grid, or the default options for a table, cheap ones first; with ``strong`` ones too."""
     if grid is None:
         # That program, and weights of sum 1, cannot correct a given score.
@@ -80,7 +80,7 @@ def options_of(grid: Any, base: Options, data: Data, strong: bool = False) -> li
     return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
 
 
-def _alone(name: Any, base: Options) -> dict[str, Any]:
+def _alone(name: Any, base: RerankerOptions) -> dict[str, Any]:
     """Parameters of another first stage as it is, which may be no blend."""
     return {"first_stage": name, "radius": 0.0} | ({"features": None} if by_members(base.features) else {})
 
@@ -105,7 +105,7 @@ def limited(base: Base, data: Data) -> Base:
     return replace(base, first_stage=f"{name}+{TOP}{most}")
 
 
-def corrections(base: Options, data: Data, first_stage: Any = None) -> list[Option]:
+def corrections(base: RerankerOptions, data: Data, first_stage: Any = None) -> list[Option]:
     """Corrections of a first stage by growing radius; where the base has squares, the columns alone come before."""
     squares, found = data.rows.columns.squares is not None, list[Option]()
     for columns in [{"features": base.features.features}, {"features": base.features}] if squares else [{}]:

@@ -30,8 +30,8 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.solution import CLAIM, LATE, ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve import program as programs
 from rerank.reranker.solve import verified as exact
-from rerank.reranker.solve.program import Stated, safe_epsilon
-from rerank.reranker.solve.verified import Verified, meets, polished, summed, verified
+from rerank.reranker.solve.program import StatedProgram, safe_epsilon
+from rerank.reranker.solve.verified import VerifiedWeights, meets, polished, summed, verified
 from rerank.reranker.task import Task
 from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
@@ -258,7 +258,7 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
 
 def _built(
     problem: Problem, clock: Clock, solution: Solution, name: str, found: search.SearchResult | None
-) -> tuple[Solution, Stated, Floats | None, str | None]:
+) -> tuple[Solution, StatedProgram, Floats | None, str | None]:
     """A program, in the box that a search left open but by sum, with the point of the weights or the row they break."""
     with clock.phase("build"):
         stated = programs.state(problem, name, box=None if found is None or problem.by_sum else found.box)
@@ -291,7 +291,7 @@ def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, foun
     return _compared(problem, _with_outcome(solution, stated, outcome), stated, outcome)
 
 
-def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
+def _compared(problem: Problem, solution: Solution, stated: StatedProgram, outcome: Outcome) -> Solution:
     """The proved solution, with a note on what the solver reports for the same problem."""
     if outcome.x is None:
         return solution.noting(f"{outcome.solver} held no solution when it stopped, so it confirms nothing.")
@@ -388,7 +388,7 @@ def proceed(
 
 
 def run(
-    stated: Stated,
+    stated: StatedProgram,
     task: Task,
     clock: Clock,
     limit: float | None,
@@ -411,7 +411,9 @@ def run(
             return gateway.solve_file(path, task.solver, options=options, start=start, cancel=current().asked)
 
 
-def _restored(stated: Stated, outcome: Outcome, claim: float, clock: Clock) -> tuple[Verified, tuple[str, ...]]:
+def _restored(
+    stated: StatedProgram, outcome: Outcome, claim: float, clock: Clock
+) -> tuple[VerifiedWeights, tuple[str, ...]]:
     """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only."""
     problem, w = stated.problem, stated.weights(np.asarray(outcome.x))
     with limited(clock.remaining + CLAIM_SECONDS):
@@ -424,7 +426,7 @@ def _restored(stated: Stated, outcome: Outcome, claim: float, clock: Clock) -> t
     return best, (exact.within_tolerance_only(outcome.who, claim, best.value),)
 
 
-def _claimed(stated: Stated, outcome: Outcome) -> float | None:
+def _claimed(stated: StatedProgram, outcome: Outcome) -> float | None:
     """Value that a solver claims for its point, without what it owes to binaries that are not quite whole."""
     if outcome.x is None or outcome.objective is None:
         return None
@@ -433,7 +435,7 @@ def _claimed(stated: Stated, outcome: Outcome) -> float | None:
     return outcome.objective - float(p.cost @ missed)
 
 
-def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
+def _with_outcome(solution: Solution, stated: StatedProgram, outcome: Outcome) -> Solution:
     """The solution with what the solver reports, in the unit of the value."""
     return replace(
         solution,

@@ -22,8 +22,8 @@ from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve import verified as exact
-from rerank.reranker.solve.program import FEASIBILITY_TOLERANCE, Stated, normalised, state
-from rerank.reranker.solve.verified import Kept, Verified, summed, verified
+from rerank.reranker.solve.program import FEASIBILITY_TOLERANCE, StatedProgram, normalised, state
+from rerank.reranker.solve.verified import Kept, VerifiedWeights, summed, verified
 from rerank.search.domain import allowed, sides_of
 
 Mask = NDArray[np.bool_]
@@ -42,7 +42,7 @@ class OwnProgram:
     """A user's program beside that of the problem."""
 
     problem: Problem
-    base: Stated  # the program of the problem, stated again
+    base: StatedProgram  # the program of the problem, stated again
     program: Program  # the user's
     place: Indices  # column of the user's program of each column of the base
     weights: Indices  # columns of the weights
@@ -53,7 +53,7 @@ class OwnProgram:
     titles: dict[str, str]  # what the user calls rows and columns
 
     @property
-    def stated(self) -> Stated:
+    def stated(self) -> StatedProgram:
         """The user's program, with what the base knows of the problem."""
         return replace(self.base, program=self.program)
 
@@ -260,7 +260,7 @@ class OwnProgram:
         names = [p.rows[i] for i in self.rows[missed > FEASIBILITY_TOLERANCE]]
         return [self.title(name) for name in (*names, *(p.columns[j] for j in np.flatnonzero(outside)))]
 
-    def scale_remarks(self, found: Verified) -> list[str]:
+    def scale_remarks(self, found: VerifiedWeights) -> list[str]:
         """Of weights below 1 in size, what they would be worth if they were scaled."""
         size, problem = float(np.abs(found.weights).max(initial=0.0)), self.problem
         if problem.anchored or problem.by_sum or size in (0.0, 1.0):
@@ -445,12 +445,12 @@ class OwnProgram:
 
     def inside(
         self, x: Floats, claim: float | None, who: str, held: str = ""
-    ) -> tuple[Verified, Floats, tuple[str, ...]]:
+    ) -> tuple[VerifiedWeights, Floats, tuple[str, ...]]:
         """The best weights near a solver's point (n,) that keep the user's rows, their point, and remarks; an
         InputError if none do, a CertificateError if they do not reach the ``claim`` of ``who`` on the value, where
         there is one. Both say what has ``held`` the solver's point.
         """
-        best: tuple[Any, Verified, Floats] | None = None
+        best: tuple[Any, VerifiedWeights, Floats] | None = None
         ours = self.maximises_value
         for share in exact.CLAIMED_SHARES if ours else (1.0,):
             for number, point in enumerate(self.candidates(x, share)):

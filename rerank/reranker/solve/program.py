@@ -91,7 +91,7 @@ def check_stated() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class StatedProgram:
     """A problem stated as a Pyomo model, and its arrays. Its objective is the value."""
 
     problem: Problem
@@ -129,12 +129,12 @@ def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats
 
 def build_model(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Any:
     """The Pyomo model of a problem, with further options of the builder such as ``linking`` or ``max_nonzeros``."""
-    from formulations.options import Options
+    from formulations.options import BuilderOptions
 
     if box is not None and problem.by_sum:
         raise InputError("A box is one of weights whose largest is 1, and here their sum is; use constraints instead.")
     module, given = _arguments(problem, formulation)
-    free = [*(field.name for field in fields(Options) if field.init and field.name not in given), "name"]
+    free = [*(field.name for field in fields(BuilderOptions) if field.init and field.name not in given), "name"]
     for name in choices:
         if name in given:
             again = f"with Reranker({OWN.get(name, name)}=...)" if name not in DATA else "on other rows"
@@ -173,12 +173,12 @@ def estimated_size(problem: Problem, formulation: str) -> int:
     return int(module.most_nonzeros(problem.scaled, **given))
 
 
-def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
+def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> StatedProgram:
     """Build the model and compile it to arrays."""
     model = build_model(problem, formulation, box, **choices)
     from formulations.compile import compile_model
 
-    return Stated(problem, formulation, model, compile_model(model))
+    return StatedProgram(problem, formulation, model, compile_model(model))
 
 
 def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:

@@ -39,7 +39,7 @@ not claim and that are nearly won would be in the way: often no weights win them
 
 
 @dataclass(frozen=True, eq=False)
-class Verified:
+class VerifiedWeights:
     """Weights (d,) and their exact certificate."""
 
     weights: Floats
@@ -63,9 +63,9 @@ def summed(problem: Problem) -> float:
     return float(earned + kept + problem.C * problem.n_features)
 
 
-def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
+def verified(problem: Problem, w: Floats, as_given: bool = False) -> VerifiedWeights:
     """Recompute ``w`` exactly; ``as_given`` is that of :func:`rerank.certificate.certify`."""
-    return Verified(w, certify(problem, w, as_given))
+    return VerifiedWeights(w, certify(problem, w, as_given))
 
 
 def meets(problem: Problem, w: Floats) -> bool:
@@ -75,7 +75,7 @@ def meets(problem: Problem, w: Floats) -> bool:
     return meets_quotas(problem, w) and met_by(snap(affine(problem.scaled, w)), problem.quotas, problem.lists)
 
 
-def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
+def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> VerifiedWeights:
     """The better of ``w`` and its polish, both recomputed exactly; with a claim, or ``nearly``, pairs won by almost the
     margin are tried, too. A CertificateError if a solver's claim is not reached even so.
     """

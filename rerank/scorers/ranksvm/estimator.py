@@ -7,9 +7,9 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import one_of
-from rerank.scorers.base import Floats, LinearRanker, RankingData, Solution
+from rerank.scorers.base import Floats, LinearRanker, RankingData, ScorerSolution
 from rerank.scorers.ranksvm.newton import DesignMatrix, newton
-from rerank.scorers.ranksvm.pairs import Pairs
+from rerank.scorers.ranksvm.pairs import UtilityPairs
 
 AVERAGES = ("queries", "pairs")
 Trail = tuple[tuple[float, Floats], ...]  # pairs of alpha and weights, the latest first, all alpha different
@@ -96,10 +96,12 @@ class RankSVM(LinearRanker):
         one_of("loss", self.loss, ("squared_hinge",))
         one_of("average", self.average, AVERAGES)
 
-    def _prepare(self, data: RankingData) -> tuple[DesignMatrix, Pairs]:
-        return DesignMatrix(data.X), Pairs(data, self.average)
+    def _prepare(self, data: RankingData) -> tuple[DesignMatrix, UtilityPairs]:
+        return DesignMatrix(data.X), UtilityPairs(data, self.average)
 
-    def _solve(self, problem: tuple[DesignMatrix, Pairs], alpha: float, start: Solution | None) -> Solution:
+    def _solve(
+        self, problem: tuple[DesignMatrix, UtilityPairs], alpha: float, start: ScorerSolution | None
+    ) -> ScorerSolution:
         matrix, pairs = problem
         trail = () if start is None else start.state
         known = [matrix.compact(coef) for coef in starts(trail, alpha, matrix.d)]

@@ -7,9 +7,9 @@ from scipy.sparse import csr_matrix, hstack, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from rerank.errors.stops import current
-from rerank.scorers.base import Floats, Solution
+from rerank.scorers.base import Floats, ScorerSolution
 from rerank.scorers.linalg import Products, squares
-from rerank.scorers.ranksvm.pairs import ActivePairs, Pairs, Record
+from rerank.scorers.ranksvm.pairs import ActivePairs, Record, UtilityPairs
 
 # Conjugate gradients stop where this share of the gradient is left.
 FORCING = 0.1
@@ -70,7 +70,9 @@ class DesignMatrix(Products):
         return np.asarray(squares(self.X, share) - self.back(share) ** 2).clip(min=0)
 
 
-def newton(X: DesignMatrix, pairs: Pairs, alpha: float, starts: list[Floats], tol: float, max_iter: int) -> Solution:
+def newton(
+    X: DesignMatrix, pairs: UtilityPairs, alpha: float, starts: list[Floats], tol: float, max_iter: int
+) -> ScorerSolution:
     """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ ** 2 + alpha |w|^2``, ``p = X w``.
 
     The start is the first of ``starts`` that is better than the next one.
@@ -99,7 +101,7 @@ def newton(X: DesignMatrix, pairs: Pairs, alpha: float, starts: list[Floats], to
             break
         w, active, J, slope = moved
     advice = "Raise max_iter, tol or alpha; float32 features may also be too coarse for this tol."
-    return Solution(X.expand(w), J, step, gap <= tol, gap, advice=advice)
+    return ScorerSolution(X.expand(w), J, step, gap <= tol, gap, advice=advice)
 
 
 def _value(active: ActivePairs, w: Floats, alpha: float) -> tuple[float, Floats]:
@@ -133,7 +135,7 @@ def _direction(X: DesignMatrix, record: Record, gradient: Floats, alpha: float, 
 
 
 def _search(
-    pairs: Pairs, active: ActivePairs, w: Floats, s: Floats, u: Floats, alpha: float, J: float, slope: float
+    pairs: UtilityPairs, active: ActivePairs, w: Floats, s: Floats, u: Floats, alpha: float, J: float, slope: float
 ) -> tuple[Floats, ActivePairs, float, Floats] | None:
     """The first step among 1, 1/2, 1/4, ... with a fair decrease; None where rounding hides any."""
     t = 1.0

@@ -35,7 +35,7 @@ def list_weights(data: RankingData, order: NDArray[np.intp]) -> Floats:
     return np.asarray(np.bincount(group[runs], mass * lower, data.n_groups), np.float64)
 
 
-class Pairs:
+class UtilityPairs:
     """Layout of the rows by list and utility, and the share of each list in the loss.
 
     ``average="queries"`` gives every list with a pair the same share, ``"pairs"`` every pair.  The coefficient of a
@@ -105,7 +105,7 @@ class Pairs:
 class ActivePairs:
     """For each row at scores ``p``, in ``sums`` (3, m): weight of partners above, below, and their weighted ``p``."""
 
-    pairs: Pairs
+    pairs: UtilityPairs
     p: Floats
     reach: Any  # by :func:`rerank.scorers.ranksvm.kernels.margins`
     sums: Floats
@@ -133,7 +133,7 @@ class ActivePairs:
 class Record:
     """Active pairs stored for many products."""
 
-    pairs: Pairs
+    pairs: UtilityPairs
     nodes: Any
     rows: NDArray[np.int64]
     arrays: Any

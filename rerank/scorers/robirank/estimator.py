@@ -7,7 +7,7 @@ from scipy.special import expi
 
 from rerank.errors import InputError
 from rerank.io.options import legacy, one_of, whole
-from rerank.scorers.base import Floats, LinearRanker, RankingData, Solution
+from rerank.scorers.base import Floats, LinearRanker, RankingData, ScorerSolution
 from rerank.scorers.linalg import Loss, minimise
 
 TABLE = 1 << 16  # places of the discount that are summed one by one
@@ -86,7 +86,7 @@ class RoBiRank(LinearRanker):
     def _prepare(self, data: RankingData) -> tuple[Any, Loss]:
         return data.X, loss_of(data, self.gains)
 
-    def _solve(self, problem: tuple[Any, Loss], alpha: float, start: Solution | None) -> Solution:
+    def _solve(self, problem: tuple[Any, Loss], alpha: float, start: ScorerSolution | None) -> ScorerSolution:
         X, loss = problem
         rng = legacy(self.random_state)
         starts: list[Floats | None] = [None if start is None else start.coef]

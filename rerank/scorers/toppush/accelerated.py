@@ -14,7 +14,7 @@ import numpy as np
 
 from rerank.errors.stops import current
 from rerank.scorers.base import Floats
-from rerank.scorers.toppush.answer import Answer
+from rerank.scorers.toppush.answer import PrimalDual
 from rerank.scorers.toppush.problem import TopPushProblem, relative_gap
 
 # The gap costs two more products; it is computed once in so many iterations.
@@ -38,7 +38,9 @@ class _Dual:
         return nu, float(self.scale / 2 * (nu @ nu) + (a * a / (4 * self.v) - a).sum())
 
 
-def descend(problem: TopPushProblem, alpha: float, tol: float, max_iter: int, stop: str, start: Answer) -> Answer:
+def descend(
+    problem: TopPushProblem, alpha: float, tol: float, max_iter: int, stop: str, start: PrimalDual
+) -> PrimalDual:
     """Run the method on a problem with the squared hinge and the largest score, from ``a`` and ``beta`` of ``start``.
 
     It ends by ``stop``.  "gap": relative duality gap at most ``tol``; "paper": g changed by at most ``tol``; "authors":
@@ -65,7 +67,7 @@ def descend(problem: TopPushProblem, alpha: float, tol: float, max_iter: int, st
         if met or over.now:
             break
         last = value
-    return Answer(nu * dual.scale, a / dual.v, b / dual.m, n_iter, bool(met))
+    return PrimalDual(nu * dual.scale, a / dual.v, b / dual.m, n_iter, bool(met))
 
 
 def _step(dual: _Dual, s_a: Floats, s_b: Floats, L: float) -> Any:

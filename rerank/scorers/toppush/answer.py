@@ -34,7 +34,7 @@ class HullCertificate:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class PrimalDual:
     """What a method found; also what the next fit starts from."""
 
     w: Floats  # weights of the problem's columns (d,)

@@ -6,9 +6,9 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import one_of
-from rerank.scorers.base import Floats, LinearRanker, RankingData, Solution
+from rerank.scorers.base import Floats, LinearRanker, RankingData, ScorerSolution
 from rerank.scorers.toppush.accelerated import descend
-from rerank.scorers.toppush.answer import Answer, HullCertificate, certificate_of
+from rerank.scorers.toppush.answer import HullCertificate, PrimalDual, certificate_of
 from rerank.scorers.toppush.multipliers import Augmented
 from rerank.scorers.toppush.problem import LOSSES, TopPushProblem, check_threshold, problem_of, relative_gap
 
@@ -112,7 +112,7 @@ class TopPush(LinearRanker):
     def _prepare(self, data: RankingData) -> TopPushProblem:
         return problem_of(data, LOSSES[self.loss], self.threshold, self.k)
 
-    def _solve(self, problem: TopPushProblem, alpha: float, start: Solution | None) -> Solution:
+    def _solve(self, problem: TopPushProblem, alpha: float, start: ScorerSolution | None) -> ScorerSolution:
         data = problem.data
         answer = self._answer(problem, alpha, None if start is None else start.state)
         hull = answer.hull
@@ -126,12 +126,12 @@ class TopPush(LinearRanker):
         gap = relative_gap(objective, problem.dual(answer.a, beta, alpha))
         met = answer.met if self.stop != "gap" else gap <= self.tol * (1 + 1e-6)
         advice = f"The relative gap is {gap:.1e}. Raise max_iter or tol, raise alpha, or standardise the features."
-        return Solution(problem.full(answer.w), objective, answer.n_iter, bool(met), gap, answer, advice=advice)
+        return ScorerSolution(problem.full(answer.w), objective, answer.n_iter, bool(met), gap, answer, advice=advice)
 
-    def _answer(self, problem: TopPushProblem, alpha: float, start: Answer | None) -> Answer:
+    def _answer(self, problem: TopPushProblem, alpha: float, start: PrimalDual | None) -> PrimalDual:
         """The optimum from a near one where there is any, or zero weights with the proof that they are optimal."""
         (m, d), n = problem.positives.shape, problem.negatives.shape[0]
-        zero = Answer(np.zeros(d), np.zeros(m), np.zeros(n))
+        zero = PrimalDual(np.zeros(d), np.zeros(m), np.zeros(n))
         if start is not None and start.hull is not None:
             # Zero weights stay optimal at another alpha.
             if start.hull.weights.size == problem.data.y.size and self.stop == "gap":
@@ -155,18 +155,18 @@ class TopPush(LinearRanker):
             proved = self._at_zero(problem, alpha, near.beta)
         return found if proved is None else replace(proved, n_iter=found.n_iter)
 
-    def _at_zero(self, problem: TopPushProblem, alpha: float, beta: Floats) -> Answer | None:
+    def _at_zero(self, problem: TopPushProblem, alpha: float, beta: Floats) -> PrimalDual | None:
         """Zero weights with these multipliers as certificate, if they are one and prove the gap at this alpha too."""
         hull = certificate_of(problem, beta)
         if hull is None:
             return None
         m, d = problem.positives.shape
         a = np.full(m, float(problem.loss.slope(0.0)))
-        found = Answer(np.zeros(d), a, a[0] * hull.weights[problem.negative_rows], hull=hull)
+        found = PrimalDual(np.zeros(d), a, a[0] * hull.weights[problem.negative_rows], hull=hull)
         dual = problem.dual(a, problem.feasible(a, found.beta), alpha)
         return found if relative_gap(problem.loss_at_zero, dual) <= self.tol else None
 
-    def _remarks(self, found: Solution) -> list[tuple[str, type[Warning]]]:
+    def _remarks(self, found: ScorerSolution) -> list[tuple[str, type[Warning]]]:
         text = (
             "The weights are 0, which is optimal for every alpha: no weights lift the positives above the "
             f"negatives on average (certificate_). Other features may change that; "

@@ -40,7 +40,7 @@ from rerank.errors.compiling import kept
 from rerank.errors.stops import current
 from rerank.scorers.base import Floats, Ints
 from rerank.scorers.linalg import squares
-from rerank.scorers.toppush.answer import Answer
+from rerank.scorers.toppush.answer import PrimalDual
 from rerank.scorers.toppush.gram import add_gram, dense, factor
 from rerank.scorers.toppush.problem import TopPushProblem, relative_gap, weighted_sum
 
@@ -74,7 +74,7 @@ PRODUCTS, LEFT = 500, 0.03
 class Augmented:
     """State of the method: weights, their scores and multipliers, at first those of ``start``."""
 
-    def __init__(self, problem: TopPushProblem, alpha: float, start: Answer) -> None:
+    def __init__(self, problem: TopPushProblem, alpha: float, start: PrimalDual) -> None:
         self.problem, self.alpha = problem, alpha
         self.w, self.a, self.beta = start.w, start.a, start.beta
         X = problem.negatives
@@ -84,7 +84,7 @@ class Augmented:
         self.here = smoothed(problem, self.up, self.down, self.a, self.beta, self.sigma)
         self._most = MOST * self.sigma
 
-    def run(self, tol: float, max_iter: int) -> Answer:
+    def run(self, tol: float, max_iter: int) -> PrimalDual:
         """Newton steps until the gap is at most ``tol``; the best weights and the best dual point."""
         bound, value, last = -np.inf, np.inf, np.inf
         point, dual = self.w, (np.zeros(self.up.size), np.zeros(self.down.size))
@@ -124,7 +124,7 @@ class Augmented:
                 gradient = self._gradient()
             n_iter, steps = n_iter + 1, steps + 1
             stuck = 0 if self._move(gradient) else stuck + 1
-        return Answer(point, *dual, n_iter, gap <= tol)
+        return PrimalDual(point, *dual, n_iter, gap <= tol)
 
     def _gradient(self) -> Floats:
         """Of phi."""

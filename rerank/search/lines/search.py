@@ -48,7 +48,7 @@ class Climb:
 
 
 @dataclass(eq=False)
-class State:
+class ClimbState:
     """Where a series of climbs stands: what a job is given and what it returns."""
 
     rng: np.random.Generator
@@ -82,7 +82,7 @@ class LineSearch:
     work: float = 0.0
 
     def __post_init__(self) -> None:
-        self.state = State(np.random.default_rng(self.random_state))
+        self.state = ClimbState(np.random.default_rng(self.random_state))
 
     @property
     def late(self) -> bool:
@@ -257,13 +257,13 @@ class LineSearch:
         return self.begun(point)
 
 
-def states(count: int, random_state: int) -> list[State]:
+def states(count: int, random_state: int) -> list[ClimbState]:
     """Series of climbs that go on beside each other, the first of them from the best point known."""
-    return [State(np.random.default_rng([random_state, i]), random_start=i > 0) for i in range(count)]
+    return [ClimbState(np.random.default_rng([random_state, i]), random_start=i > 0) for i in range(count)]
 
 
 @dataclass
-class Share:
+class LineShare:
     """Work of a job that follows lines, as a part of the work on all boxes."""
 
     now: float  # the share

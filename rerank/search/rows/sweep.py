@@ -14,7 +14,7 @@ import numpy as np
 from rerank.search.compiled import inner, kernel
 from rerank.search.lines.kernel import envelope, won_from
 from rerank.search.rows.unit import heaped, worth
-from rerank.search.workspace import Margin
+from rerank.search.workspace import LineMargin
 
 FEW = 32  # pairs that are swept at once; so many more for each row and for each of its places,
 PER_PLACE = 0.3
@@ -43,7 +43,7 @@ def best_of_line(
     for i in range(n):
         if low < pieces[0, i] < high:
             least = min(least, pieces[2, i] + pieces[1, i] * pieces[0, i])
-    margin = Margin(epsilon, epsilon * least, epsilon * ends, n, pieces, n_back, pieces_back)
+    margin = LineMargin(epsilon, epsilon * least, epsilon * ends, n, pieces, n_back, pieces_back)
     # ---- where the value changes, and by how much, in no order; ``base`` is the value just above ``low``
     base, n, work = 0.0, 0, 0.0
     changes, steps, parts, which = scratch.changes, scratch.steps, scratch.parts, scratch.which
@@ -181,7 +181,7 @@ def value_of(scores: Any, margin: float, lists: Any, scratch: Any) -> float:
     """Value of all lists for the scores of their rows; a pair within ``margin`` is lost."""
     none = scratch.envelopes
     n = none.ndim  # not read; a literal would make another type of margin, for which all else is compiled again
-    given = Margin(margin, margin, margin, n, none[0], n, none[1])
+    given = LineMargin(margin, margin, margin, n, none[0], n, none[1])
     total = 0.0
     for q in range(lists.begin.size - 1):
         if lists.first_unit[q] < lists.first_unit[q + 1]:

@@ -87,7 +87,7 @@ def screens_of(problem: Problem, t: Tables | RowTables, domain: Domain, size: in
 
 def layout(t: Tables, size: int) -> Any | None:
     """Pairs in quanta for supports of up to ``size`` features; None where that would be too large."""
-    from rerank.search.supports.screening_kernel import Layout
+    from rerank.search.supports.screening_kernel import LaneLayout
 
     pair, key, losses = _counted(t)
     even = t.linear and losses.size == 1 and pair.size < 2**15
@@ -104,7 +104,7 @@ def layout(t: Tables, size: int) -> Any | None:
     quantum = 2.0 ** np.ceil(np.log2(max(size, 2) * max(float(np.abs(t.pairs).max()), 1e-300) / LARGEST))
     D = np.where(used, t.pairs[:, pair], 0.0) / quantum
     loss = losses if t.linear else np.ones(1)
-    return Layout(
+    return LaneLayout(
         up=(np.sign(D) * np.ceil(np.abs(D))).astype(np.int16),
         down=np.trunc(D).astype(np.int16),
         idle=np.where(used, 0, LARGEST).astype(np.int16),

@@ -32,7 +32,7 @@ CALL = 2**14  # places of a call
 MOST_LEFT = 500  # boxes of a support; beyond, its box search begins with whole faces
 
 
-class Layout(NamedTuple):
+class LaneLayout(NamedTuple):
     """Pairs in quanta, in an order in which the lost pairs of all slots are counted side by side."""
 
     up: Any  # int16 (d, E), differences rounded away from zero

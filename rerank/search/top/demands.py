@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
-from rerank.problem import Problem, Unit
+from rerank.problem import BinaryList, Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
@@ -37,7 +37,7 @@ class Demands:
     """The rows of a binary list of a problem, and the sets of rows that no weights order."""
 
     problem: Problem
-    unit: Unit
+    unit: BinaryList
     domain: Domain
     tolerance: float  # the rounding of a difference of scores
     proof: bool = False  # whether the answers have to be checked later

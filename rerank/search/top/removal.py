@@ -30,7 +30,7 @@ class Conflicts(NamedTuple):
     count: Any  # int64 (1,)
 
 
-class State(NamedTuple):
+class RemovalState(NamedTuple):
     """Where the search stands: which rows have left."""
 
     status: Any  # FREE, GONE or KEPT, by row
@@ -44,7 +44,7 @@ class State(NamedTuple):
     ahead: Any  # the row that this one follows, or -1
 
 
-def beginning(positive: NDArray[np.bool_], spare: Sequence[int]) -> State:
+def beginning(positive: NDArray[np.bool_], spare: Sequence[int]) -> RemovalState:
     """No row has left, and so many negatives and positives of each block may leave at most. Demands grow from block to
     block: a positive that leaves a block leaves those before it, a negative those after it.
     """
@@ -56,7 +56,7 @@ def beginning(positive: NDArray[np.bool_], spare: Sequence[int]) -> State:
     status, often, mark, trail = (np.zeros(positive.size, np.int64) for _ in range(4))
     dropped = np.zeros(positive.size, np.bool_)
     left = np.array(spare, np.int64)
-    return State(status, dropped, left, often, mark, trail, np.zeros(3, np.int64), after, ahead)
+    return RemovalState(status, dropped, left, often, mark, trail, np.zeros(3, np.int64), after, ahead)
 
 
 @inner()

@@ -44,7 +44,7 @@ def counted(factor=1):
 
 
 def built(X=ANSWERS, most=10**6, **rules):
-    return program.build(X, Y, program.Card(**rules), max_nonzeros=most)
+    return program.build(X, Y, program.CardRules(**rules), max_nonzeros=most)
 
 
 WEIGHED = np.full(40, 1e15)
