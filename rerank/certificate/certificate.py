@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.certificate.lists import Counted, check_quotas, counted_pairs
-from rerank.certificate.standing import Standing, standing
+from rerank.certificate.standing import ExactOrder, standing
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Margin, Problem, broken, digest
 from rerank.problem.lists import Floats
@@ -156,7 +156,7 @@ def value_of(problem: Problem, weights: Floats) -> Fraction:
     return _counted(problem, weights, False)[2]
 
 
-def _counted(problem: Problem, weights: Floats, as_given: bool) -> tuple[Standing, Counted, Fraction]:
+def _counted(problem: Problem, weights: Floats, as_given: bool) -> tuple[ExactOrder, Counted, Fraction]:
     """Who stands where by allowed weights, the lists by that, and the value."""
     check_weights(problem, weights, as_given)
     placed = standing(problem, weights, problem.epsilon.exact * problem.norm(weights))
