@@ -8,13 +8,14 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rerank.certificate import value_of
 from rerank.errors import CertificateError, InfeasibleError, InputError
-from rerank.errors.stops import limited
+from rerank.errors.stops import limited, protected
 from rerank.errors.telling import Note, of_kind
 from rerank.problem import Problem, Quota
 from rerank.problem.lists import Floats
@@ -150,9 +151,8 @@ def concluded(
     stated = Stated(data, task, clock, first, training, ties or task.quoted.ties)
     standing, notes = _standing(stated), [*_notes(stated)]
     notes += _notes_on_ties(stated, standing)
-    if _settled(stated, standing):
-        answer = _first_stage_alone(stated, standing)
-    else:
+    answered = partial(_first_stage_alone, stated, standing)
+    if not _settled(stated, standing):
         problem = stated.problem
         units = per_unit(np.full(problem.low.size, problem.high[0] - problem.low[0]), problem.low, problem.high)
         if (problem.anchored or task.normalise) and not np.isfinite(units).all():
@@ -160,8 +160,19 @@ def concluded(
             raise _no_scores([columns.names[j] for j in columns.chosen[training.features][narrow]])
         stated = _with_safe_margin(stated)
         notes += notes_on_near_rows(stated.problem)
-        answer = _weighed(stated, standing, solve)
-    return _state(stated, standing, answer, [*notes, *answer.notes])
+        searched, solution = solve is None and task.solver != "none", _solved(stated, solve)
+        answered = partial(_weighed, stated, standing, solution, searched)
+
+    def ended() -> FittedState:
+        answer = answered()
+        return _state(stated, standing, answer, [*notes, *answer.notes])
+
+    if solve is not None or task.judged:  # nothing would be lost
+        return ended()
+    state, interrupted = protected(ended)
+    if not interrupted or INTERRUPTED in state.result.notes:
+        return state
+    return replace(state, result=state.result.noting(INTERRUPTED))
 
 
 def _standing(stated: Stated) -> Standing:
@@ -245,21 +256,16 @@ def _with_safe_margin(stated: Stated) -> Stated:
     return replace(stated, training=replace(stated.training, problem=problem))
 
 
-def _weighed(stated: Stated, standing: Standing, solve: Solve | None) -> Answer:
+def _weighed(stated: Stated, standing: Standing, solution: Solution, searched: bool) -> Answer:
     """Weights by a solver, and the first stage where they do not lead it."""
     task, problem, clock, data = stated.task, stated.problem, stated.clock, stated.data
-    searched = solve is None and task.solver != "none"
-    solution = _solved(stated, solve)
     with clock.phase("certificate"):
         scores = fitted_scores(data, stated.training, standing.scores, solution.weights)
         after = data.evaluate(task.statistic, scores, "pessimistic")
     notes, status = _notes_on_rounding(solution, after), status_of(solution)
     if status == "optimal" and stated.ties == "average" and searched and not task.judged:
-        try:
-            bound = half_bound(problem, task, clock, stated.training, solution)
-            solution = replace(solution, statistic_bound=bound)
-        except KeyboardInterrupt:
-            solution = solution.noting(INTERRUPTED)
+        bound = half_bound(problem, task, clock, stated.training, solution)
+        solution = replace(solution, statistic_bound=bound)
     if status == "feasible" and solution.nodes and not solution.gave_up:  # boxes were divided, and some are left
         notes += notes_on_exact_pairs(problem)
     quoted, before = stated.quoted(scores, after), standing.value

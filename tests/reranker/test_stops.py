@@ -37,6 +37,9 @@ elif place == "build":
 elif place == "polish":
     after(optimise, "polished")
     options = {"solver": "search", "node_limit": 100}
+elif place == "evaluation":
+    after(rerank.reranker.fit, "fitted_scores")
+    options = {"solver": "search", "node_limit": 100}
 else:
     after(rerank.reranker.fit, "half_bound")
     X, y, options = X[:30, :2], y[:30], {"solver": "search"}
@@ -46,7 +49,7 @@ print(time.monotonic() - sent[0], *result.notes, sep="\\n")
 """
 
 
-@pytest.mark.parametrize("place", ["solver", "build", "polish", "half"])
+@pytest.mark.parametrize("place", ["solver", "build", "polish", "half", "evaluation"])
 def test_ctrl_c_keeps_the_weights_and_says_so(place):
     command = [sys.executable, "-c", RUN, place]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=Path(__file__).parents[2])
