@@ -46,7 +46,7 @@ LANGUAGES = ("sql", "formula", "python", "markdown", "csv")
 Fit = Mapping[str, Any] | None  # what a file says of the fit of its card
 
 
-@with_columns("label", "qid", "id", "weight", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "id", "weight", "pos_label", "features", "texts", "delimiter")
 def fit(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the card: .json, or .csv.")],
@@ -91,7 +91,7 @@ def fit(
     if output.suffix.lower() not in (".json", ".csv"):
         raise InputError(f"{output} names no format of a card; write to a .json, or to a .csv.")
     check_outputs(with_ideal(data), {"--output": output})
-    read = {name: columns.get(name) for name in READ} | {"people": people}
+    read = {name: columns.get(name) for name in READ} | {"people": people, "positive": columns["pos_label"]}
     chosen = columns["features"] = split_names(columns["features"])
     if chosen is not None and people is not None and people not in chosen:
         chosen.append(people)
@@ -194,7 +194,7 @@ def apply(
         tell(as_text([Cells([["row", *head[1:]], *cells], ["left", "right", "right", "right"], named=True)]))
 
 
-@with_columns("label", "qid", "weight", "positive", "texts", "delimiter")
+@with_columns("label", "qid", "weight", "pos_label", "texts", "delimiter")
 def report(
     card: CardFile,
     data: Data,
@@ -225,7 +225,7 @@ def report(
     write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, value=value)
 
 
-@with_columns("label", "qid", "weight", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "weight", "pos_label", "features", "texts", "delimiter")
 def regret(
     card: CardFile,
     data: Data,
@@ -431,7 +431,8 @@ def read_for_check(path: Path, data: Path, columns: dict[str, Any]) -> Table:
     fit = read_card(path, header).fit
     asked = (fit or {}).get("asked") or {}
     read: dict[str, Any] = asked.get("read", {})
-    roles = {name: columns.get(name) or read.get(name) for name in ("label", "qid", "weight", "people", "positive")}
+    roles = {name: columns.get(name) or read.get(name) for name in ("label", "qid", "weight", "people")}
+    roles["pos_label"] = columns.get("pos_label") or read.get("positive")  # the older name, which files have
     kinds = _kinds(read.get("texts"))
     if asked:
         return read_data(data, kinds=kinds, features=asked["columns"] if header else None, **roles, need_label=True)

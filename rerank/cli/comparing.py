@@ -23,7 +23,7 @@ Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
 Seed = Annotated[int, typer.Option(help="Seed of the folds and of everything random.")]
 
 
-@with_columns("label", "qid", "id", "weight", "groups", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "id", "weight", "groups", "pos_label", "features", "texts", "delimiter")
 def compare(
     data: Data,
     columns: Any = None,
@@ -66,7 +66,7 @@ def compare(
     _answered(found, plot, as_json, told | {"methods": found.table})
 
 
-@with_columns("label", "qid", "id", "weight", "groups", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "id", "weight", "groups", "pos_label", "features", "texts", "delimiter")
 def frontier(
     data: Data,
     columns: Any = None,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Program = Annotated[Path, typer.Argument(help="Program file (.mps) written by rerank export.")]
 
 
-@with_columns("label", "qid", "weight", "positive", "delimiter")
+@with_columns("label", "qid", "weight", "pos_label", "delimiter")
 def export(
     model: Model,
     data: Data,
@@ -201,7 +201,7 @@ def take(
     raise typer.Exit(common.exit_code(state.result))
 
 
-@with_columns("label", "qid", "weight", "people", "positive")
+@with_columns("label", "qid", "weight", "people", "pos_label")
 def verify(
     model: Model,
     data: Annotated[
@@ -303,7 +303,7 @@ RUNS = (".run", ".trec", ".res")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 
 
-@with_columns("label", "qid", "id", "weight", "positive", "features", "delimiter")
+@with_columns("label", "qid", "id", "weight", "pos_label", "features", "delimiter")
 def convert(
     files: Annotated[
         list[str],

@@ -28,7 +28,7 @@ FOLDS = 5  # folds of :class:`rerank.RerankerCV`
 
 
 @with_options(RerankerOptions)
-@with_columns("label", "qid", "id", "weight", "groups", "people", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "id", "weight", "groups", "people", "pos_label", "features", "texts", "delimiter")
 def fit(
     data: Data,
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
@@ -93,7 +93,7 @@ def fit(
         check_size("prior_scores", len(table))
         check_size("member_scores", len(table) * (len(members_of(est.first_stage)) if members else 0))
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
-    read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
+    read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["pos_label"]}
     encode("feature_names", table.feature_names)
     encode("settings", read | ({} if table.labels is None else vars(table.labels)))
     say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")

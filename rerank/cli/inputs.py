@@ -37,12 +37,14 @@ COLUMNS = {
     "weight": "column of the row's weight.",
     "groups": "column of what rows belong together, such as a person; folds keep it whole.",
     "people": "column of the kind of row that --quota counts.",
-    "positive": "the label of the rows to find, where labels are words.",
+    "pos_label": "the label of the rows to find, where labels are words (older name: --positive-label).",
     "features": "columns to use, with commas between; all by default. Those with text are for logistic and cards.",
     "texts": "columns whose numbers are names, such as postal codes, with commas between.",
     "delimiter": "what separates the columns, one character or tab.",
 }
 """What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
+OLDER = {"pos_label": ("--positive-label",)}
+"""Older names of options."""
 GIVEN = "given_"  # what the name of a parameter has before it among a command's own
 
 
@@ -50,7 +52,8 @@ def with_columns(*names: str) -> Callable[[Callable[..., Answer]], Callable[...,
     """A command gets what is said of the columns of a table as ``columns``, by these names of :data:`COLUMNS`."""
 
     def made(name: str) -> Parameter:
-        told: Any = Annotated[str | None, typer.Option(flag_of(name), help=f"CSV: {COLUMNS[name]}")]
+        names = (flag_of(name), *OLDER.get(name, ()))
+        told: Any = Annotated[str | None, typer.Option(*names, help=f"CSV: {COLUMNS[name]}")]
         return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=told)
 
     return lambda command: _extended(command, "columns", list(map(made, names)), dict)
@@ -58,7 +61,7 @@ def with_columns(*names: str) -> Callable[[Callable[..., Answer]], Callable[...,
 
 def flag_of(name: str) -> str:
     """The option that says a column."""
-    return "--positive-label" if name == "positive" else f"--{name}"
+    return f"--{name.replace('_', '-')}"
 
 
 def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
@@ -216,7 +219,7 @@ def _word_to_find(doc: ModelDocument, model: Path, positive: str | None, label: 
     if positive is None:
         return word if label is not None else None
     if word not in (None, positive):
-        say(f"{model} was fitted to find {word!r}, and --positive-label asks for {positive!r}.")
+        say(f"{model} was fitted to find {word!r}, and --pos-label asks for {positive!r}.")
     return positive
 
 
@@ -224,7 +227,7 @@ def read_for(
     model: Path,
     data: Path,
     *,
-    positive: str | None = None,
+    pos_label: str | None = None,
     delimiter: str | None = None,
     need_label: bool = False,
     take_label: bool = False,
@@ -249,11 +252,11 @@ def read_for(
         given |= {role: name for role in wanted if given[role] is None and (name := _fitted(doc, role)) in header}
         if given["id"] is None:  # what pandas calls the rows; of several columns or none they are numbered
             given["id"] = label_of_rows = label_column([name for name in header if name not in kinds])
-        positive = _word_to_find(doc, model, positive, given["label"])
+        pos_label = _word_to_find(doc, model, pos_label, given["label"])
         options = {**given, "features": list(kinds), "kinds": kinds}
     else:
         options = {**columns_like(doc.feature_names), **{role: roles.get(role) for role in READ[:-1]}}
-    options |= {"positive": positive, "delimiter": separator(delimiter)}
+    options |= {"pos_label": pos_label, "delimiter": separator(delimiter)}
     try:
         table = _read(data, need_label, **options)
     except InputError:

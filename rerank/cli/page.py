@@ -459,7 +459,7 @@ def card_sections(card: Card, X: Any, table: Table, stat: str, fitted: str | Non
     if table.y.max() > 1:
         raise InputError(
             f"The labels are grades up to {table.y.max():g}, and a card is for two labels; pass 0 and 1, or name the "
-            "label to find with --positive-label."
+            "label to find with --pos-label."
         )
     rows = Rows.of(X, table.y > 0, table.qid, table.sample_weight, None, None)
     totals = card.total(rows.X)

@@ -168,7 +168,7 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any, raw: bo
     tell_apostrophes([*names, *(() if table.qid is None else table.qid), *chain(*columns.values())], raw)
 
 
-@with_columns("label", "qid", "weight", "positive", "delimiter")
+@with_columns("label", "qid", "weight", "pos_label", "delimiter")
 def score(
     model: Model,
     data: Data,
@@ -211,7 +211,7 @@ def score(
         say(f"{empty} list{'s' * (empty > 1)} without anything to order {'are' if empty > 1 else 'is'} not counted.")
 
 
-@with_columns("label", "qid", "id", "weight", "positive", "delimiter")
+@with_columns("label", "qid", "id", "weight", "pos_label", "delimiter")
 def report(
     model: Model,
     data: Data,

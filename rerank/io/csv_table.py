@@ -18,7 +18,7 @@ from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
 from rerank.io.columns import COMPLETE, ColumnKind, FileColumns, Kinds, choose_columns, distinct
 from rerank.io.frames import joined
-from rerank.io.labels import POSITIVE, word_to_find
+from rerank.io.labels import POSITIVE, label_to_find, word_to_find
 from rerank.io.levels import number_of
 from rerank.io.lines import (
     MISSING,
@@ -54,9 +54,10 @@ def read_csv(
     groups: str | None = None,
     people: str | None = None,
     features: Sequence[str] | None = None,
-    positive: str | None = None,
+    pos_label: str | None = None,
     delimiter: str = ",",
     kinds: Kinds | None = None,
+    positive: str | None = None,
 ) -> Table:
     """Read a table from a CSV file whose first line names the columns.
 
@@ -72,13 +73,15 @@ def read_csv(
         Columns of the features. By default all others that hold numbers, or True and False (1 and 0); those
         that hold text in every row are left out and named in `Table.notes`, and so is a saved index: columns
         called ``Unnamed: 0`` or without a name, which get such a name.
-    positive : str, optional
+    pos_label : str, optional
         The label of the rows to find, when labels are words; all other labels become 0.
     delimiter : str
         One character.
     kinds : mapping of column to ColumnKind, optional
         With it, also an empty one, columns that hold text or miss values are features, too, and `Table.X` is a data
         frame if there are any. What a column holds that it does not name is told by the column's first entry.
+    positive : str, optional
+        The older name of ``pos_label``.
 
     Raises
     ------
@@ -105,7 +108,7 @@ def read_csv(
         return cell in TRUTH or is_number(cell)
 
     roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups, "people": people}
-    columns = choose_columns(path, names, roles, features, positive, numeric, "text")
+    columns = choose_columns(path, names, roles, features, label_to_find(pos_label, positive), numeric, "text")
     collected = _Doubles(columns, delimiter, kinds)
     for line, cells in chain([first], rows):
         collected.add(line, cells)

@@ -1,5 +1,6 @@
 """Labels: 0 is irrelevant, larger is more relevant; two labels of another kind are mapped to 0 and 1."""
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
+from rerank.errors import InputError, InputWarning
 from rerank.io.arrays import check_labels, plain_numbers
 
 Floats = NDArray[np.float64]
@@ -50,7 +51,7 @@ def grades_of_signs(labels: Floats) -> Floats | None:
     return (labels > 0).astype(np.float64) if set(np.unique(labels).tolist()) <= SIGNS else None
 
 
-POSITIVE = "positive={0!r} (--positive-label {0!r})"  # how readers and commands are told the label to be found
+POSITIVE = "pos_label={0!r} (--pos-label {0!r})"  # how readers and commands are told the label to be found
 SIGNS_NOTE = "The labels -1 and 1 are read as 0 and 1."
 # What else to do about a label below 0 in a file.
 OR_ADD = "; where only their order counts (pairs), add a constant to all labels"
@@ -69,8 +70,9 @@ def read_labels(y: Any, n: int, pos_label: Any = None, utilities: bool = False) 
     """The labels of a fit as grades (n,), and how two labels were mapped; None where they are grades.
 
     ``y`` holds 0/1, booleans, grades from 0 upwards, -1/1, or two labels of any kind with ``pos_label``, the label of
-    the relevant rows; with ``utilities`` numbers are taken as they are. Refused are labels whose least is not 0, words
-    without ``pos_label``, and all that :func:`check_labels` refuses.
+    the relevant rows; without it that of two words is relevant which sorts last, as in scikit-learn, with an
+    `InputWarning` that names both. With ``utilities`` numbers are taken as they are. Refused are labels whose least is
+    not 0, and all that :func:`check_labels` refuses.
     """
     values = plain_numbers(y)
     mixed = values.ravel().tolist() if values.dtype.kind == "O" else ()
@@ -86,7 +88,7 @@ def read_labels(y: Any, n: int, pos_label: Any = None, utilities: bool = False) 
     if least != 0:
         raise InputError(
             f"y runs from {least:g} to {most:g}, and 0 is what an irrelevant row is labelled; pass y - {least:g}, or "
-            f"pos_label={most:g} (--positive-label {most:g}) where there are two classes."
+            f"pos_label={most:g} (--pos-label {most:g}) where there are two classes."
         )
     return grades, None
 
@@ -102,10 +104,28 @@ def _two(values: NDArray[Any], pos_label: Any) -> TwoLabels:
             "without pos_label (cross_val_predict makes such numbers of words)."
         )
     if pos_label is None:
-        raise InputError(
-            f"y holds the labels {shown}; say which one is to be found: {word_to_find(known, 'pos_label={!r}')}."
+        try:
+            other, pos_label = sorted(known)
+        except TypeError:
+            advice = word_to_find(known, "pos_label={!r}")
+            raise InputError(f"y holds the labels {shown}; say which one is to be found: {advice}.") from None
+        warnings.warn(
+            f"{pos_label!r} is taken as the label to be found and {other!r} as the other, because it sorts last; "
+            f"pos_label={pos_label!r} or pos_label={other!r} says which.",
+            InputWarning,
+            stacklevel=6,
         )
     return TwoLabels(known[1 - known.index(pos_label)], known[known.index(pos_label)])
+
+
+def label_to_find(pos_label: str | None, positive: str | None) -> str | None:
+    """The label that is to be found; ``positive`` is the older name of ``pos_label``."""
+    if positive is None:
+        return pos_label
+    if pos_label not in (None, positive):
+        raise InputError(f"positive={positive!r} is the older name of pos_label={pos_label!r}; leave it out.")
+    warnings.warn("positive is now called pos_label; the older name will go.", FutureWarning, stacklevel=4)
+    return positive
 
 
 def labels_of(y: Any, n: int, labels: TwoLabels | None, utilities: bool = False) -> Floats:

@@ -13,7 +13,7 @@ from rerank.io import ideal
 from rerank.io.bounded import open_regular, within_memory
 from rerank.io.columns import COMPLETE, FileColumns, Kinds, choose_columns, distinct
 from rerank.io.frames import arrow_numeric, entries, joined, numbers
-from rerank.io.labels import POSITIVE, word_to_find
+from rerank.io.labels import POSITIVE, label_to_find, word_to_find
 from rerank.io.lines import Path
 from rerank.io.meant import note_on
 from rerank.io.svmlight import MAX_CELLS
@@ -33,8 +33,9 @@ def read_parquet(
     groups: str | None = None,
     people: str | None = None,
     features: Sequence[str] | None = None,
-    positive: str | None = None,
+    pos_label: str | None = None,
     kinds: Kinds | None = None,
+    positive: str | None = None,
 ) -> Table:
     """Read a table from a Parquet file; the options are those of :func:`rerank.io.read_csv`.
 
@@ -51,7 +52,9 @@ def read_parquet(
         roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups, "people": people}
         numeric = [arrow_numeric(field.type) for field in schema]
         useful = [kinds is not None or own for own in numeric]
-        columns = choose_columns(path, names, roles, features, positive, useful.__getitem__, "no numbers", schema)
+        columns = choose_columns(
+            path, names, roles, features, label_to_find(pos_label, positive), useful.__getitem__, "no numbers", schema
+        )
         for column in columns.features:
             if not numeric[column] and _complete_numbers(kinds, names[column]):
                 name = columns.name(column)

@@ -33,7 +33,7 @@ def people(seed, n=150):
     return frame.assign(died=np.where(risk + rng.normal(size=n) > 2, "yes", "no"))
 
 
-LABEL = ("--label", "died", "--positive-label", "yes")
+LABEL = ("--label", "died", "--pos-label", "yes")
 READ = dict(keep_default_na=False, na_values=[""])
 
 

@@ -170,7 +170,7 @@ def test_label_words_of_a_model_are_checked_against_those_of_the_table():
     body = model_file.to_dict(model_file.read("w.json"))
     pair = {"label_negative": "dead", "label_positive": "alive"}
     Path("w.json").write_text(json.dumps(signed(body | {"settings": body["settings"] | pair})))
-    for more in ([], ["--positive-label", "dead"]):
+    for more in ([], ["--pos-label", "dead"]):
         run(*command, *more, code=5)
 
 

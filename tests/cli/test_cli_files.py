@@ -171,8 +171,8 @@ def test_a_verification_says_which_columns_and_label_contradict_the_file(folder)
     label = np.where(y > 0, "dead", "alive")
     frame = pd.DataFrame(X, columns=list(NAMES)).assign(hit=label, same=label)
     frame.to_csv("words.csv", index=False)
-    fit("--positive-label", "dead", "--features", ",".join(NAMES), data="words.csv")
-    sound, how = json.loads(Path("m.json").read_text()), ("--label", "hit", "--positive-label", "dead")
+    fit("--pos-label", "dead", "--features", ",".join(NAMES), data="words.csv")
+    sound, how = json.loads(Path("m.json").read_text()), ("--label", "hit", "--pos-label", "dead")
     assert "contradict" not in run("verify", "m.json", "words.csv", *how, code=OPEN).stdout
     for entry, other in (("positive_label", "alive"), ("label_column", "same")):
         forged = signed({**sound, "settings": {**sound["settings"], entry: other}})
@@ -185,7 +185,7 @@ def test_a_verification_says_which_columns_and_label_contradict_the_file(folder)
     renamed = frame.rename(columns={"hit": "died"}).drop(columns="same")
     renamed.to_csv("renamed.csv", index=False)
     assert run("verify", "m.json", "renamed.csv", "--label", "died", *how[2:], code=OPEN).exit_code in OPEN
-    said = run("score", "m.json", "words.csv", "--positive-label", "alive").stderr
+    said = run("score", "m.json", "words.csv", "--pos-label", "alive").stderr
     assert "'dead'" in said and "'alive'" in said
     said = run("score", "m.json", "words.csv").stderr
     assert f"'hit' is 'dead' count as relevant: {int(y.sum())} of 50" in said and "alive" not in said

@@ -96,13 +96,13 @@ def test_a_model_of_words_scores_files_of_words():
     words = np.where(SHUFFLED["y"] > 0, "Yes", "No")
     SHUFFLED.assign(y=words).to_csv("t.csv", index=False)
     said = run("fit", "t.csv", "--label", "y", *OPTIONS, code=2).stderr
-    (word,) = re.findall(r"--positive-label '(.*?)'", said)
+    (word,) = re.findall(r"--pos-label '(.*?)'", said)
     assert word == "Yes"
-    run("fit", "t.csv", "--label", "y", "--positive-label", word, *OPTIONS, code=None)
+    run("fit", "t.csv", "--label", "y", "--pos-label", word, *OPTIONS, code=None)
     X = SHUFFLED[["a", "b"]]
     est = Reranker("dcg@10", solver="search", time_limit=2, pos_label="Yes").fit(X, words)
     est.save("p.json")
-    given = ("--label", "y", "--positive-label", "Yes")
+    given = ("--label", "y", "--pos-label", "Yes")
     assert answer(run("score", "p.json", "t.csv", *given, "--json"))["value"] == est.score(X, words)
 
 

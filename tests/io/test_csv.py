@@ -41,9 +41,9 @@ def test_features_are_taken_in_the_order_asked_for(file):
 
 def test_labels_may_be_words(file):
     text = "a,ok\n1,yes\n2,no\n3,maybe\n"
-    assert read_csv(file(text), label="ok", positive="yes").y.tolist() == [1, 0, 0]
+    assert read_csv(file(text), label="ok", pos_label="yes").y.tolist() == [1, 0, 0]
     with pytest.raises(InputError, match="no row has 'YES' in column 'ok'; it holds 'yes', 'no', 'maybe'"):
-        read_csv(file(text), label="ok", positive="YES")
+        read_csv(file(text), label="ok", pos_label="YES")
 
 
 def test_the_suffix_says_the_format(file):
@@ -99,7 +99,7 @@ BAD = [
     ("a,qid\n1,2\n", {}, r"the column 'qid' is called like the id of a list.*pass qid='qid' \(--qid 'qid'\)"),
     ("a,Query_ID\n1,2\n", {}, "the column 'Query_ID' is called like"),
     ("a,session\n1,x\n", {}, "the column 'session' is called like"),  # its lists would be merged
-    ("a,b\n1,no no\n", {"label": "b"}, r"'no no' where a number.*positive='no no' \(--positive-label 'no no'\)"),
+    ("a,b\n1,no no\n", {"label": "b"}, r"'no no' where a number.*pos_label='no no' \(--pos-label 'no no'\)"),
     ("a,b\nTrue,1\nmaybe,1\n", {}, "line 3: column 'a' holds 'maybe' where a number"),
 ]
 
@@ -115,7 +115,7 @@ def test_a_name_that_no_model_file_holds_is_refused_before_the_fit(file):
     long = "x" * 10_001
     refuses("column 2 has 10001 characters; shorten it", read_csv, file(f"a,{long}\n1,2\n"))
     path = file(f"a,y\n1,{long}\n2,n\n3,n\n")
-    said = run("fit", path, "--label", "y", "--positive-label", "n", "--model", path.parent / "m.json", code=2).stderr
+    said = run("fit", path, "--label", "y", "--pos-label", "n", "--model", path.parent / "m.json", code=2).stderr
     assert "cannot be saved" in said and "Fitting" not in said
 
 

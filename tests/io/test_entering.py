@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from rerank.errors import InputError
+from rerank.errors import InputError, InputWarning
 from rerank.io import lines, read_csv, read_table
 from rerank.io.frames import numbers
 from rerank.io.labels import TwoLabels, read_labels
@@ -183,25 +183,38 @@ WORDS = [
 
 @pytest.mark.parametrize(("words", "meant"), WORDS)
 def test_the_advice_on_words_names_the_one_that_people_mean(tmp_path, words, meant):
-    with pytest.raises(InputError) as refused:
-        read_labels(words, len(words))
-    (named,) = re.findall(r"pos_label='(.*?)'", str(refused.value))
-    assert named == meant
+    named = meant
     assert read_labels(words, len(words), named)[0].tolist() == [word == meant for word in words]
     parquet.write_table(pa.table({"a": range(len(words)), "y": words}), tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"1,{word}\n" for word in words))
     for name in ("t.parquet", "t.csv") if meant != "1" else ("t.parquet",):
         with pytest.raises(InputError) as refused:
             read_table(tmp_path / name, label="y")
-        (named,) = re.findall(r" positive='(.*?)' \(--positive-label '\1'\)", str(refused.value))
-        grades = read_table(tmp_path / name, label="y", positive=named).y
+        (named,) = re.findall(r" pos_label='(.*?)' \(--pos-label '\1'\)", str(refused.value))
+        grades = read_table(tmp_path / name, label="y", pos_label=named).y
         assert grades.tolist() == [word == meant for word in words]
 
 
 def test_the_advice_offers_both_words_where_none_is_meant_by_most(tmp_path):
-    refuses("pos_label='ham' or pos_label='spam'", read_labels, ["ham", "spam"], 2)
     (tmp_path / "t.csv").write_text("a,y\n1,ham\n2,spam\n")
-    refuses(r"positive='ham' \(--positive-label 'ham'\) or positive='spam'", read_csv, tmp_path / "t.csv", label="y")
+    refuses(r"pos_label='ham' \(--pos-label 'ham'\) or pos_label='spam'", read_csv, tmp_path / "t.csv", label="y")
+
+
+def test_of_two_words_that_sorts_last_is_to_be_found_and_both_are_named():
+    for words in (["ham", "spam", "spam"], ["dead", "alive", "dead"], np.array(["No", "Yes", "No"])):
+        with pytest.warns(InputWarning, match=f"{max(words)}.*{min(words)}"):
+            grades, labels = read_labels(words, 3)
+        assert grades.tolist() == [word == max(words) for word in words]
+        assert (labels.negative, labels.positive) == (min(words), max(words))
+    refuses("3 labels", read_labels, ["a", "b", "c"], 3)
+    refuses("say which one", read_labels, np.array(["a", 1], dtype=object), 2)
+    assert read_labels([1, 2, 2], 3, pos_label=2)[0].tolist() == [0, 1, 1]
+
+
+def test_the_older_name_of_the_label_to_find_is_taken_and_said(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,ham\n2,spam\n")
+    with pytest.warns(FutureWarning, match="pos_label"):
+        assert read_csv(tmp_path / "t.csv", label="y", positive="ham").y.tolist() == [1, 0]
 
 
 def test_decimal_labels_are_numbers_and_signs_of_any_kind_are_mapped():

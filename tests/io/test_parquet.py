@@ -46,10 +46,10 @@ def test_every_role_is_read_and_other_columns_are_left_out_aloud(file):
 
 def test_labels_may_be_words_and_lists_numbers(file):
     path = file("t.pq", a=[1.0, 2.0], ok=["yes", "no"], query=[7, 8])
-    table = read_table(path, label="ok", positive="yes", qid="query")
+    table = read_table(path, label="ok", pos_label="yes", qid="query")
     assert table.y.tolist() == [1, 0] and table.qid.tolist() == ["7", "8"]
     many = pa.array(["x", "y"]).dictionary_encode()
-    assert read_table(file(a=[1, 2], b=many), label="b", positive="y").y.tolist() == [0, 1]
+    assert read_table(file(a=[1, 2], b=many), label="b", pos_label="y").y.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_labels_may_be_words_and_lists_numbers(file):
         ({"a": [1.0, float("nan")]}, {}, "'a' holds nan in row 1"),
         ({"a": [1.0, float("inf")]}, {}, "'a' holds inf in row 1"),
         ({"a": ["x", "y"]}, {}, "no numeric column left"),
-        ({"a": [1, 2], "b": ["x", "y"]}, {"label": "b"}, "'b' holds no numbers.*--positive-label"),
-        ({"a": [1, 2], "b": ["x", "y"]}, {"label": "b", "positive": "z"}, "no row has 'z'"),
+        ({"a": [1, 2], "b": ["x", "y"]}, {"label": "b"}, "'b' holds no numbers.*--pos-label"),
+        ({"a": [1, 2], "b": ["x", "y"]}, {"label": "b", "pos_label": "z"}, "no row has 'z'"),
         ({"a": [1, 2], "b": [2, -1]}, {"label": "b"}, "'b' holds -1 in row 1, but a label is 0 or more"),
         ({"a": [1, 2], "b": ["", "x"]}, {"qid": "b"}, "'b' is empty in row 0"),
         ({"a": [1, 2], "QueryId": [1, 1]}, {}, "'QueryId' is called like the id of a list"),

@@ -25,9 +25,11 @@ EXPECTED = {
         ],
         "its labels do not begin at 0, which is what an irrelevant row is labelled; that is refused in a sentence",
     ),
-    "check_classifiers_classes": "its labels are words, of which pos_label has to name the one to find",
-    "check_classifiers_train": "it takes 0 for the cut between two classes; scores keep the unit of the first stage, "
-    "and the cut is that of the training rows",
+    **dict.fromkeys(
+        ["check_classifiers_train", "check_classifiers_classes"],
+        "it takes 0 for the cut between two classes; scores keep the unit of the first stage, and the cut is that of "
+        "the training rows",
+    ),
     "check_classifiers_regression_target": "utilities above 0 are legal labels; the check's are refused as negative",
     "check_estimators_nan_inf": "a column that misses values is left to the first stage, with a note",
     "check_dtype_object": "an entry that is no number is an InputError, which is a ValueError; the check asks "

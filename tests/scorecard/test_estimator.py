@@ -26,11 +26,13 @@ EXPECTED = {
         ],
         "its labels do not begin at 0, which is what an irrelevant row is labelled; that is refused in a sentence",
     ),
-    "check_classifiers_train": "it takes 0 for the cut between two classes; a total is a sum of points, and the cut is "
-    "where the risk is one half",
+    **dict.fromkeys(
+        ["check_classifiers_train", "check_classifiers_classes"],
+        "it takes 0 for the cut between two classes; a total is a sum of points, and the cut is where the risk is one "
+        "half",
+    ),
     "check_supervised_y_2d": "labels in one column are read as they are, without a warning",
     "check_classifiers_regression_target": "real labels are refused in a sentence about grades",
-    "check_classifiers_classes": "its labels are words, of which pos_label has to name the one to find",
 }
 
 
@@ -78,10 +80,9 @@ def test_shares_follow_classes(labels, pos):
     assert str(plain.card_) == str(card.card_)
 
 
-def test_words_need_pos_label_and_three_labels_are_refused():
+def test_three_labels_and_one_are_refused():
     rows = oracle.drawn(5)
     for y, said in (
-        (np.array(["no", "yes"])[rows.y], "pos_label='yes'"),
         (np.arange(len(rows.y)) % 3, "Only binary classification"),
         (np.zeros(len(rows.y)), "one class only"),
         (None, "requires y"),

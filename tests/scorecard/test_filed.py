@@ -107,10 +107,10 @@ def test_commands_verify_a_card_and_say_what_its_totals_contradict(tmp_path, mon
     frame.assign(died=np.where(died, "yes", "no")).to_csv("old.csv", index=False)
     how = ("--texts", "zip", "--people", "kind", "--constraint", "flagged gap <= 0.9", "--cut", "top 50%")
     short = ("--questions", 2, "--points", 2, "--validation", 3)
-    run("card", "fit", "old.csv", "--label", "died", "--positive-label", "yes", *how, *short, "-o", "card.json")
+    run("card", "fit", "old.csv", "--label", "died", "--pos-label", "yes", *how, *short, "-o", "card.json")
     body = answer(run("verify", "card.json", "old.csv", "--json"))
     assert body["complete"] and "fit.bound" in [one["name"] for one in body["checks"]]
-    run("verify", "card.json", "old.csv", "--positive-label", "no", code=5)
+    run("verify", "card.json", "old.csv", "--pos-label", "no", code=5)
     run("verify", "card.json", "--without-data", code=3)
     run("verify", "card.json", "old.csv", "--proof", "x.proof", code=2)
     card = json.loads((tmp_path / "card.json").read_text())
@@ -120,5 +120,5 @@ def test_commands_verify_a_card_and_say_what_its_totals_contradict(tmp_path, mon
     shown = run("card", "show", "bad.json")
     assert "its own totals make" in words(shown.stdout) and "proved" not in shown.stdout
     assert "no digest" in shown.stderr
-    said = run("card", "report", "bad.json", "old.csv", "--label", "died", "--positive-label", "yes")
+    said = run("card", "report", "bad.json", "old.csv", "--label", "died", "--pos-label", "yes")
     assert "its own totals make" in said.stderr and "its own totals make" in (tmp_path / "report.html").read_text()

@@ -157,7 +157,7 @@ def test_options_of_a_command_reach_the_fit(tmp_path):
     frame, y = applicants(6)
     frame.fillna({"lab": CODE}).assign(y=np.where(y, "bad", "good")).to_csv(tmp_path / "a.csv", index=False)
     more = """--special lab=999999 --min-rows 20 --ranges --groups --monotone --max-total 4 --class-weight bad=3
-        --positive-label bad --validation none --label y"""
+        --pos-label bad --validation none --label y"""
     card = tmp_path / "c.json"
     run("card", "fit", tmp_path / "a.csv", "-o", card, *shlex.split(more))
     est = Scorecard(
