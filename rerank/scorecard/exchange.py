@@ -7,7 +7,7 @@ out, one comes in by chance, with what the rules ask for beside it, and the exch
 [LourencoMartinStutzle2003]); the one by chance stays until the others are mended.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,8 @@ from rerank.errors.stops import Deadline
 from rerank.scorecard import kernels
 from rerank.scorecard.problem import CardProblem, Found
 
-SMALL = 3  # numbers of points of a question, the smallest ones, that are tried first
+RANGES = (5, 20, 100, 1000)  # largest points of a question that are tried first
+NONE = -1  # no question
 WORSE = 1e-3  # share of the value by which the next card may be worse than the one before it
 
 
@@ -104,32 +105,40 @@ class Exchange:
         return Draft(tuple(members), tuple(points), self.broken(members)[0] + unkept, float(value))
 
     def descend(
-        self, draft: Draft, size: int, table: kernels.QuestionTable, draw: np.random.Generator, stays: int = -1
+        self,
+        draft: Draft,
+        size: int,
+        table: kernels.QuestionTable,
+        draw: np.random.Generator,
+        stays: int = NONE,
+        mended: Iterable[int] = (),
     ) -> Draft:
-        """Replace one question and its points by the best there are, in places by chance, until that helps nowhere. The
-        question that ``stays`` gets other points at most.
+        """Replace one question and its points by the best there are, or add one, in an order by chance, until that
+        helps nowhere. The question that ``stays`` gets other points at most; none is better in place of those that are
+        ``mended``.
         """
-        open_ = True
-        while open_:
-            open_ = False
-            for place in [*draw.permutation(len(draft.members)).tolist(), len(draft.members)]:
-                if self.stop.now and draft.members and not draft.broken:
-                    return draft
-                if place >= size:
-                    continue
-                better = self._replaced(draft, place, table, stays)
-                open_, draft = open_ or better is not draft, better
-        return draft
+        known = set(mended)
+        while True:
+            places = [*draft.members, *([NONE] if len(draft.members) < size else [])]
+            left = [one for one in places if one not in known]
+            if not left or (self.stop.now and draft.members and not draft.broken):
+                return draft
+            one = left[draw.integers(len(left))]
+            better = self._replaced(draft, one, table, stays)
+            if better is draft:
+                known.add(one)
+            else:  # what has just come is the best in its place
+                known = set(better.members[-1:]) if len(better.members) >= len(draft.members) else set()
+                draft = better
 
-    def _replaced(self, draft: Draft, place: int, table: kernels.QuestionTable, stays: int) -> Draft:
-        """The draft with another question or other points in one place, or without it, if that is better."""
-        problem, n = self.problem, len(draft.members)
-        rest = draft.members[:place] + draft.members[place + 1 :]
-        points = draft.points[:place] + draft.points[place + 1 :]
+    def _replaced(self, draft: Draft, one: int, table: kernels.QuestionTable, stays: int) -> Draft:
+        """The draft with another question or other points in place of one, or without it, if that is better."""
+        problem = self.problem
+        rest = tuple(j for j in draft.members if j != one)
+        points = tuple(own for j, own in zip(draft.members, draft.points) if j != one)
         own, broken = self.broken(rest)
         own += self.room(points) < 0
-        goes = place < n and draft.members[place] != stays
-        if place < n and not goes:
+        if one == stays != NONE:
             broken[np.arange(broken.size) != stays] = -1
         q, v, breaks, value = kernels.best_more(
             *self._levels(rest, points),
@@ -138,38 +147,65 @@ class Exchange:
             problem.limits._replace(total=self.room(points)),
             broken,
             self.sign(rest, points),
-            own if rest and goes else -1,
+            own if rest and one not in (stays, NONE) else -1,
             (draft.broken, draft.value, problem.slack),
         )
         if q == -2:
             return Draft(rest, points, int(breaks), float(value))
         return draft if q < 0 else Draft((*rest, int(q)), (*points, int(v)), int(breaks), float(value))
 
-    def cards(self, size: int, rounds: int, starts: Sequence[Draft] = ()) -> Iterator[Draft]:
-        """Drafts, each the result of one descent: growing cards of small points, then those of all points, then changes
-        of the best by chance, until ``rounds`` of them in a row found nothing better.
+    def cards(self, size: int, rounds: Callable[[int], int], starts: Sequence[Draft] = ()) -> Iterator[Draft]:
+        """Drafts, each the result of one descent: a growing card of small points; then for each of some ranges of
+        points, the small ones first, cards of 1, 2, ... ``size`` questions, each from the best with a question less
+        and the best with smaller points, with changes by chance until ``rounds`` of them in a row found nothing better.
+
+        What is tried for some size and range is tried for all that are larger, with the same numbers by chance: more
+        questions or points give no worse card.
         """
-        problem, draw = self.problem, np.random.default_rng(self.seed)
-        small = [sorted(own, key=lambda one: (abs(one), -one))[: 2 * SMALL] for own in problem.domains]
-        every, few = self.table(problem.domains), self.table(small)
+        *smaller, every = map(self.table, self._ranges())
         best = Draft((), (), 10**9, -np.inf)
+        draw = np.random.default_rng(self.seed)
         for cap in range(1, size + 1):
             if not self.stop.now or best.broken:  # there is a card even without time
-                best = self.descend(best, cap, few, draw)
+                best = self.descend(best, cap, smaller[0] if smaller else every, draw)
                 yield best
-        for start in (best, *starts):
+        row = [Draft((), (), 10**9, -np.inf)] * (size + 1)
+        for table in (*smaller, every):
+            for cap in range(1, size + 1):
+                draw = np.random.default_rng([self.seed, cap])
+                for found in self._improved([row[cap - 1], row[cap]], cap, rounds(cap), table, draw):
+                    row[cap] = max(row[cap], found, key=lambda one: one.rank)
+                    yield found
+        if starts:
+            yield from self._improved([row[size], *starts], size, rounds(size), every, draw)
+
+    def _ranges(self) -> Iterator[list[list[int]]]:
+        """Points that questions may have: those up to each of :data:`RANGES`, and all."""
+        domains = self.problem.domains
+        for most in RANGES:
+            own = [[one for one in each if abs(one) <= max(most, min(map(abs, each)))] for each in domains]
+            if any(len(some) < len(each) for some, each in zip(own, domains)):
+                yield own
+        yield [list(each) for each in domains]
+
+    def _improved(
+        self, starts: Sequence[Draft], size: int, rounds: int, table: kernels.QuestionTable, draw: np.random.Generator
+    ) -> Iterator[Draft]:
+        """Drafts from each of the starts, then from changes of the best of them."""
+        best, idle, deck = starts[0], 0, list[int]()
+        for start in starts:
             if self.stop.now:
                 return
-            found = self.descend(start, size, every, draw)
+            found = self.descend(start, size, table, draw)
             yield found
             best = max(best, found, key=lambda one: one.rank)
-        now, idle, deck = best, 0, list[int]()
+        now = best
         while idle < rounds and not self.stop.now and best.members:
-            deck = deck or draw.permutation(len(problem.domains)).tolist()
+            deck = deck or draw.permutation(len(self.problem.domains)).tolist()
             one = deck.pop()
             # The others are mended before the one by chance may leave again.
-            found = self.descend(self._changed(now, one, size, draw), size, every, draw, one)
-            found = self.descend(found, size, every, draw)
+            found = self.descend(self._changed(now, one, size, table, draw), size, table, draw, one)
+            found = self.descend(found, size, table, draw, mended={*found.members, NONE} - {one})
             yield found
             idle = 0 if found.rank > best.rank else idle + 1
             best = max(best, found, key=lambda one: one.rank)
@@ -177,7 +213,9 @@ class Exchange:
             if (-found.broken, found.value + margin) >= now.rank:
                 now = found
 
-    def _changed(self, draft: Draft, one: int, size: int, draw: np.random.Generator) -> Draft:
+    def _changed(
+        self, draft: Draft, one: int, size: int, table: kernels.QuestionTable, draw: np.random.Generator
+    ) -> Draft:
         """A draft with ``one`` question and without some of the others.
 
         What the rules ask for beside a question enters with it, and those of the others that do not fit leave: so steps
@@ -189,11 +227,17 @@ class Exchange:
         found: dict[int, int] = {}
         for j in [one, *known]:
             if j not in found:
-                found = self._joined(found, j, known, size, draw) or found
+                found = self._joined(found, j, known, size, table, draw) or found
         return self.draft(tuple(found), tuple(found.values())) if found else draft
 
     def _joined(
-        self, found: dict[int, int], j: int, known: dict[int, int], size: int, draw: np.random.Generator
+        self,
+        found: dict[int, int],
+        j: int,
+        known: dict[int, int],
+        size: int,
+        table: kernels.QuestionTable,
+        draw: np.random.Generator,
     ) -> dict[int, int] | None:
         """Questions and their points with one more and what the rules then ask for, of those ``known`` first; None if
         they do not fit.
@@ -201,7 +245,8 @@ class Exchange:
         rules, found = self.problem.rules, dict(found)
         while len(found) < size:
             sign = int(self.sign(list(found), list(found.values()))[j])
-            allowed = [one for one in self.problem.domains[j] if one * sign >= 0]
+            points = table.points[table.first[j] : table.first[j + 1]].tolist()
+            allowed = [one for one in points if one * sign >= 0]
             if self.broken(list(found))[1][j] < 0 or not allowed:
                 return None
             found[j] = known[j] if known.get(j) in allowed else int(draw.choice(allowed))

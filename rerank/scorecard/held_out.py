@@ -36,7 +36,7 @@ def quick_card(estimator: Any, rows: Rows) -> Card | None:
     except InputError:
         return None
     search = Search(found.problem, current(), estimator._threads())
-    search.exchange(ROUNDS_OF_A_FOLD)
+    search.exchange(lambda cap: ROUNDS_OF_A_FOLD)
     if search.best is None:
         search.run()
     _in_time()

@@ -21,9 +21,9 @@ MOST_MEMORY = 2**30  # bytes of the tree of sets of questions
 # A job bounds so many sets, or fewer where rows are many: some hundredths of a second.
 SETS_OF_A_JOB, WORDS_OF_A_JOB = 2**16, 2**24
 MOST_KEPT = 5 * 10**6  # sets whose points are still to be searched
-# Rounds of exchange without a better card after which it ends: at most, where sets are few, one more for so many sets,
-# and for the cards of folds.
-ROUNDS, FEWEST, SETS_OF_A_ROUND, ROUNDS_OF_A_FOLD = 60, 4, 2 * 10**4, 10
+# Rounds of exchange of each size without a better card after which it ends: at most, where sets are few, one more for
+# so many sets, and for the cards of folds.
+ROUNDS, FEWEST, SETS_OF_A_ROUND, ROUNDS_OF_A_FOLD = 20, 4, 2 * 10**4, 5
 EVERY = 1.0  # seconds between two lines of progress
 
 
@@ -124,7 +124,7 @@ class Search:
         size = min(problem.size, n)
         self.sets = nodes_of(n, size + 1) - 1
         if each is None:
-            self.exchange(rounds_for(n, size))
+            self.exchange(lambda cap: rounds_for(n, cap))
         self.bound = problem.ceiling + problem.slack
         totals = problem.data.totals.ravel()
         if nodes_of(n, size) * (4 * totals.size + 8 + 2 * max(size - 1, 1)) > MOST_MEMORY:
@@ -141,7 +141,7 @@ class Search:
         self.complete = self._open <= best
         self.bound = min(self.bound, max(best, self._open) + problem.slack)
 
-    def exchange(self, rounds: int) -> None:
+    def exchange(self, rounds: Callable[[int], int]) -> None:
         """Good cards soon: see :mod:`.exchange`."""
         problem = self.problem
         size = min(problem.size, len(problem.domains))

@@ -48,6 +48,23 @@ def test_it_reaches_the_best_card_that_keeps_the_rules(no_proof, rows, stat, rul
     reaches(rows, stat, {"n_questions": 3, "points": 2, **rules}, drawn_anew=True, **rules)
 
 
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture], **QUICK)
+@given(
+    rows=st.builds(oracle.drawn, SEEDS, st.sampled_from(["", "parts"]), st.sampled_from([0, 3])),
+    stat=st.sampled_from(oracle.STATS),
+    rules=st.sampled_from([{}, *RULES]),
+)
+def test_more_questions_and_more_points_give_no_worse_card(no_proof, rows, stat, rules):
+    values: dict[tuple[int, int], float] = {}
+    for size, points in ((2, 5), (3, 5), (4, 5), (3, 20), (4, 20)):
+        try:
+            values[size, points] = fitted(rows, stat, n_questions=size, points=points, **rules).result_.value
+        except InputError:
+            values[size, points] = -np.inf
+    for (size, points), value in values.items():
+        assert all(value >= less - 1e-12 for (k, most), less in values.items() if k <= size and most <= points)
+
+
 @pytest.mark.parametrize("options, same", LIMITS, ids=str)
 def test_it_reaches_the_best_card_that_keeps_a_limit(no_proof, options, same):
     rows = oracle.drawn(len(str(options)), kinds=2, n=20)
