@@ -3,9 +3,6 @@
 Compiling happens once for a version on a machine, and takes seconds; loading happens once in every process.  Which
 kernels a fit needs is known when it calls them, so the clock is stopped where numba makes one ready (:func:`watch`).
 All threads share the clock, since numba does that in one thread at a time while others wait.
-
-Compiled code is kept on disk where there is a folder for it (:func:`kept`).  In a container without one, each process
-compiles.
 """
 
 import functools
@@ -23,16 +20,10 @@ from rerank.errors import telling
 
 ROOM = "rerank."  # how the names of modules begin whose kernels count; a user's own are part of the fit
 
-NOT_KEPT = (
-    "Compiled code cannot be kept ({}), so each process compiles for itself, for up to a minute; set NUMBA_CACHE_DIR "
-    "to a folder that can be written."
-)
-
 logger: logging.Logger = logging.getLogger(__name__)
 _lock = threading.Lock()
 _watched = False
 _announced: set[str] = set()
-_not_kept = False
 
 
 class _State(NamedTuple):
@@ -99,48 +90,6 @@ def say(line: str, verbose: bool = False) -> None:
     logger.info(line)
     if verbose or telling.stderr().isatty():
         telling.say(line)
-
-
-def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a kernel: compiled for the types of each first call, and kept on disk where that is possible; a line
-    says once where it is not. ``options`` are those of :func:`numba.njit`.
-    """
-    from numba import njit
-
-    def made(function: Callable[..., Any]) -> Any:
-        compiled = njit(nogil=True, **options)(function)
-        if compiled is not function:  # as it is with NUMBA_DISABLE_JIT
-            try:
-                compiled.enable_caching()
-            except RuntimeError:  # numba finds no folder that it could write to
-                _say_not_kept("no folder beside the package or in the home can be written")
-            else:
-                _guard(compiled._cache)
-        return compiled
-
-    return made
-
-
-def _guard(cache: Any) -> None:
-    """What cannot be read from a cache is compiled, and what cannot be written to it is not kept."""
-
-    def guarded(step: Callable[..., Any]) -> Callable[..., Any]:
-        def tried(*given: Any) -> Any:
-            try:
-                return step(*given)
-            except Exception as error:  # a damaged pickle may raise any, says the documentation of Python
-                _say_not_kept(f"{cache.cache_path}: {getattr(error, 'strerror', None) or 'damaged'}")
-
-        return tried
-
-    cache.load_overload, cache.save_overload = guarded(cache.load_overload), guarded(cache.save_overload)
-
-
-def _say_not_kept(why: str) -> None:
-    global _not_kept
-    if not _not_kept:
-        _not_kept = True
-        say(NOT_KEPT.format(why), verbose=True)
 
 
 def watch() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 from rerank.io.options import whole
 from rerank.latent.log import Log, log_of
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 from rerank.io.options import generator
 
 Ints = NDArray[np.int64]

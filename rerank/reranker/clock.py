@@ -13,7 +13,7 @@ from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, load, watch, working_time
 from rerank.errors.stops import current
 
-NEEDED = ("numba", "scipy.optimize", "scipy.spatial.distance")
+NEEDED = ("scipy.optimize", "scipy.spatial.distance")
 """What every fit imports; no limit counts that, so that a fit ends the same in a process that has it already."""
 
 

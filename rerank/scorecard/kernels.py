@@ -23,11 +23,9 @@ and a card whose first block has more is not allowed: a budget is not exceeded. 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import before_compiling, kept
 
 # AUC, what the first places earn, area up to a false positive rate, relevant rows among so many first ones
 AREA, PLACES, PARTIAL, HITS = 0, 1, 2, 3
@@ -80,7 +78,7 @@ def block(worth: Any, of: int, p: float, q: float, above_p: float, above_q: floa
     return counted * (above_p + 0.5 * p * (counted / q))
 
 
-@kept(fastmath=True)
+@kept(exact=True, fastmath=True)
 def best_area(p: Any, q: Any) -> float:
     """AUC's pairs won in the best order of groups: of each two groups the better order, the larger of two products."""
     relevant = other = apart = 0.0
@@ -277,14 +275,25 @@ PIECE = 1024  # words of each question that are counted at a time
 LANES = 64  # sets that are bounded at a time
 
 
-@intrinsic
-def popcount(typing: Any, word: Any) -> Any:
+def popcount(word: Any) -> Any:
     """Number of bits of a uint64."""
+    return int(word).bit_count()
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
 
-    return types.uint64(types.uint64), code
+@before_compiling
+def _popcount_compiled() -> None:
+    """What numba makes of it: one instruction."""
+    from numba import types
+    from numba.extending import intrinsic, overload
+
+    @intrinsic
+    def counted(typing: Any, word: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.ctpop(arguments[0])
+
+        return types.uint64(types.uint64), code
+
+    overload(popcount, inline="always")(lambda word: lambda word: counted(word))
 
 
 @kept()
@@ -292,7 +301,7 @@ def count(words: Any, other: Any) -> Any:
     """Bits that are set in both arrays of words."""
     total = np.uint64(0)
     for w in range(words.size):
-        total += popcount(words[w] & other[w])
+        total += np.uint64(popcount(words[w] & other[w]))
     return int(np.int64(total))
 
 
@@ -340,7 +349,7 @@ def groups(by_subset: Any) -> None:
         step *= 2
 
 
-@kept(fastmath=True)
+@kept(exact=True, fastmath=True)
 def _groups_of(lanes: Any) -> None:
     """Turn what :func:`bound_children` filled in into groups, for many sets at once, in place."""
     subsets, step = lanes.shape[1] // 2, 1
@@ -357,7 +366,7 @@ def _groups_of(lanes: Any) -> None:
                 lanes[c, s, at] -= lanes[c, s + subsets, at]
 
 
-@kept(fastmath=True)
+@kept(exact=True, fastmath=True)
 def _apart(p: Any, q: Any, held: Any, out: Any) -> None:
     """Add to ``out`` (sets,) by how much the better order of each two groups, ``p`` and ``q`` (groups, sets), is above
     a tie, twice. ``held`` (sets,) is memory.
@@ -838,7 +847,7 @@ def by_level(level: Any, own: Any, counts: Any, rows: Any, out: Any) -> None:
         out[level[row], 2 * own[row] + 1] += counts[row, 1]
 
 
-@kept(fastmath=True)
+@kept(exact=True, fastmath=True)
 def _pairs(common_: Any, rare: Any, totals: Any, most: int, memory: Any) -> float:
     """Pairs that are won whatever points the rarer answer gets, of rows that answer alike. ``memory`` (4, width) gets
     what :func:`_pairs_by` needs, by total: relevant rows of the common and the rarer answer, and how many others of
@@ -862,7 +871,7 @@ def _pairs(common_: Any, rare: Any, totals: Any, most: int, memory: Any) -> floa
     return alike
 
 
-@kept(fastmath=True)
+@kept(exact=True, fastmath=True)
 def _pairs_by(memory: Any, most: int, step: int) -> float:
     """Pairs won of rows that answer differently, when the rarer answer gets ``step`` points. Sums of halves are exact
     in any order.

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, issparse
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 from rerank.errors.stops import current
 from rerank.scorers.base import Floats, ScorerSolution
 

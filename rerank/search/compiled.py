@@ -1,42 +1,25 @@
-"""How kernels are compiled: those that Python calls, and the functions that only kernels call.
+"""How kernels of the search are compiled: those that Python calls, and the functions that only kernels call.
 
 The latter are compiled into each kernel, and are plain Python where Python calls them.  Numba would otherwise make each
 a kernel of its own: a fifth of all compiling went there, and into second versions for numbers written in a call.
-Numba is imported when the first function is decorated.
 
 No function makes an array or hands one back: what they write to is given to them.  So numba need not count references
 (``_nrt``), which is half of what it would compile.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import inner, kept
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-MARK = "compiled_into_kernels"  # the attribute of a function that only kernels call
+__all__ = ["inner", "kernel", "writable"]
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk. ``options``
-    are those of :func:`numba.njit`.
-    """
+    """Decorate a function that Python calls: a :func:`~rerank.errors.kernels.kept` kernel without references."""
     return kept(no_cfunc_wrapper=True, _nrt=False, **options)
-
-
-def inner(**options: Any) -> Callable[[Function], Function]:
-    """Decorate a function that only kernels call; ``options`` as those of :func:`kernel`."""
-    from numba.extending import register_jitable
-
-    def marked(function: Function) -> Function:
-        setattr(function, MARK, True)
-        decorate = register_jitable(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **options)
-        compiled: Function = decorate(function)
-        return compiled
-
-    return marked
 
 
 def writable(parts: Any) -> Any:

@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors.stops import current
 from rerank.problem.lists import Floats
 from rerank.search.boxes.nodes import NAME, NAMES, SIDES, Findings, NodeBatch, Support
 from rerank.search.boxes.vertices import SMALLEST
@@ -20,6 +22,7 @@ from rerank.search.tables import RowTables, Tables
 from rerank.search.workspace import given, pair_space, row_space
 
 ROOM = 64  # boxes, and splits by sixteen, that there is memory for beside those of a batch
+SLICE = 4000.0  # evaluations of a pair or a row after which an interpreted kernel looks at the time: some milliseconds
 MOST_SIDES = 24  # sides of antiparallel pairs chosen on the way to one box
 
 
@@ -45,7 +48,7 @@ def explore_batches(
     gain = 0.0
     for i, (support, batch) in enumerate(zip(supports, batches, strict=True)):
         at = incumbents[i] + gain
-        if work <= 0:
+        if work <= 0 or current().now:
             none = np.empty((0, 3), np.int64)
             out.append(Findings(batch.support, at, None, batch, None, none, -np.inf, 0, 0.0))
             continue
@@ -71,9 +74,12 @@ def _explored(
     memory.append(np.zeros((16 * ROOM if record else 0, 3), np.int64))
     counts, sums = np.array([n, 0, 0, 0, name], np.int64), np.array([value, -np.inf, 0.0])
     while True:
-        explore(tuple(memory), counts, sums, limits)
-        if counts[0] == 0 or sums[2] >= limits[2]:
+        part = sums[2] + (SLICE if explore.func.left() > 0 else inf)
+        explore(tuple(memory), counts, sums, (*limits[:2], min(limits[2], part), limits[3]))
+        if counts[0] == 0 or sums[2] >= limits[2] or (sums[2] >= part and current().now):
             break
+        if sums[2] >= part:
+            continue
         memory = [np.concatenate([part, np.zeros_like(part)]) for part in memory]
     left, small = (
         NodeBatch(batch.support, numbers[:n].copy(), labels[:n].copy()) if n else None
@@ -84,7 +90,7 @@ def _explored(
     return Findings(batch.support, found, weights, left, small, splits, aside, int(counts[3]), done)
 
 
-def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[Callable[..., None], Floats, int]:
+def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[partial[None], Floats, int]:
     """The kernel for pairs or for rows, where it puts the best point, and how many sides a box has: none by rows."""
     ruled = t.quotas.any or len(support.walls) > 0
     if isinstance(t, RowTables):

@@ -24,12 +24,12 @@ from rerank.errors.stops import current, unbroken
 from rerank.problem import Problem
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
-from rerank.search.compiled import MARK
+from rerank.errors.kernels import AN_ENTRY, MARK
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.ascent import Ascent
 from rerank.search.lines.search import LineSearch
-from rerank.search.rows.choice import lines_by_rows, rough, rows_alone
+from rerank.search.rows.choice import lines_by_rows, number_of_pairs, rough, rows_alone, smooth_from
 from rerank.search.rows.lines import lines_on
 from rerank.search.supports.screening import Screens, layout
 from rerank.search.supports.subsets import Supports
@@ -279,11 +279,13 @@ def _helper(parts: list[str]) -> subprocess.Popen[bytes] | None:
 
 
 def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
-    """Compile the kernels of a problem unless that was done, on this machine or in this process.
+    """Load or compile those kernels of a problem that do not begin as Python, unless that was done in this process.
 
-    Time limits do not count it.  What is not foreseen here is compiled where it is called.
+    Time limits do not count it.  What is not foreseen here is loaded or compiled where it is called.
     """
-    parts = _needed(problem, points, proof) - _asked
+    rows = sum(unit.positive.size + unit.negative.size for unit in problem.units)
+    entries_seen = problem.n_features * (rows if rows_alone(problem, points, proof) else number_of_pairs(problem))
+    parts = {part for part in _needed(problem, points, proof) - _asked if not _begins(part, entries_seen * AN_ENTRY)}
     if not parts:
         return
     unbroken(lambda: is_compiled(parts) or _compiled(False, parts))
@@ -291,13 +293,19 @@ def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
     _asked.update(parts)
 
 
+def _begins(part: str, seconds: float) -> bool:
+    """Whether kernels that look at every pair or row begin as Python, which takes so long at least."""
+    return all(kernel.interpreted(seconds) for kernel in entries([part]))
+
+
 def _needed(problem: Problem, points: bool, proof: bool) -> set[str]:
     """The parts that a search is going to call."""
     supports = problem.max_features is not None or problem.C > 0
     ruled = RULED if problem.rows or problem.quotas else ""
+    smooth = {"smooth"} if problem.n_features >= smooth_from(len(problem.lists)) else set()
     if rows_alone(problem, points, proof):
-        return {"row boxes" + ruled, "row lines", "smooth"}
+        return {"row boxes" + ruled, "row lines"} | smooth
     by_rows = not problem.by_sum and rough(problem) if supports else lines_by_rows(problem)
-    lines = {"row lines", "smooth"} if by_rows else {"pair lines"}
+    lines = {"row lines"} | smooth if by_rows else {"pair lines"}
     boxes = "linear boxes" if is_linear(problem) else "pair boxes"
     return {boxes + ruled} | lines | ({"supports"} if supports else set())

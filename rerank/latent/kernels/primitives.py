@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 
 # Sums may be taken in any order, which fills the vector unit; NaN and infinity keep their meaning.
 FAST = {"reassoc", "nsz", "contract"}

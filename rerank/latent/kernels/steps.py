@@ -44,7 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 from rerank.latent.kernels.primitives import (
     FAST,
     ONE,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 
 _WINDOW = 1024  # visits that are shuffled together
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 from rerank.latent.kernels.primitives import FAST, LANES, RANGE, log_of_product, powers
 
 _LN2 = math.log(2.0)

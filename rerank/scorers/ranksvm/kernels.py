@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 
 # Rows of a node that is not cut further.
 LEAF = 16

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 
 LN2 = math.log(2.0)
 STRIP = math.pi / LN2

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import issparse
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 from rerank.scorers.base import Floats
 
 # Sums that have shrunk by this factor are computed anew: rounding of the larger ones is left in them.

@@ -36,7 +36,7 @@ import scipy.linalg
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 from rerank.errors.stops import current
 from rerank.scorers.base import Floats, Ints
 from rerank.scorers.linalg import squares

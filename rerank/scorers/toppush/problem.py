@@ -26,7 +26,7 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.special import expit, xlog1py, xlogy
 
 from rerank.errors import InputError
-from rerank.errors.compiling import kept
+from rerank.errors.kernels import kept
 from rerank.io.options import one_of, real
 from rerank.scorers.base import Floats, Ints, RankingData
 from rerank.scorers.toppush.gram import Gram

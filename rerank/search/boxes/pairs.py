@@ -11,9 +11,10 @@ from rerank.search.compiled import inner
 
 SHARE = 0.08  # a box is split by a group whose lighter side holds this share of the undecided weight
 NEVER = -1e300
+EVEN = 1e-9  # of what a coordinate moves: a balance up to which is none
 
 
-@inner(fastmath={"reassoc", "nsz"})
+@inner()
 def reach(D: Any, a: int, c: Any, h: Any, epsilon: float, tolerance: float, M: Any, R: Any) -> None:
     """``M = c.D - epsilon`` and ``R = h.|D| + tolerance`` for the pairs from ``a`` on, column by column.
 
@@ -93,7 +94,7 @@ def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
 
 @inner(fastmath={"reassoc", "nsz"})
 def moved(row: Any, weight: Any) -> Any:
-    """``sum_p weight_p |row_p|`` and ``sum_p weight_p row_p``."""
+    """``sum_p weight_p |row_p|`` and ``sum_p weight_p row_p``, up to their last bits."""
     size, balance = 0.0, 0.0
     for p in range(row.size):
         size += weight[p] * abs(row[p])
@@ -114,17 +115,17 @@ def movements(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float, amou
 def widest(h: Any, smallest: float, every: float, amount: Any, balance: Any, crossed: Any) -> Any:
     """Coordinate whose halving moves pairs, or rows, most, and whether they gain more in its upper half. Rows on the
     weights that cross the box count as much as all pairs: ``crossed`` is what :func:`crossing` says of each coordinate,
-    and ``every`` of all. The coordinate is -1 if all are too small to be split.
+    and ``every`` of all. The coordinate is -1 if all are too small to be split. The last bits of sums do not count.
     """
-    which, most, total = -1, -1.0, 0.0
+    which, most, total = -1, np.float32(-1.0), 0.0
     for j in range(h.size):
         total += amount[j]
     share = (total if total > 0.0 else 1.0) / every if every > 0.0 else 0.0
     for j in range(h.size):
-        size = h[j] * (amount[j] + share * crossed[j])
+        size = np.float32(h[j] * (amount[j] + share * crossed[j]))
         if h[j] > smallest and size > most:
             most, which = size, j
-    return which, which < 0 or balance[which] > 0.0
+    return which, which < 0 or balance[which] > EVEN * amount[which]
 
 
 @inner()

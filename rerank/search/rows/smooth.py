@@ -242,7 +242,7 @@ def weighted_sum(rows: Any, shares: Any) -> Any:
     return out
 
 
-@kernel(fastmath={"reassoc", "nsz"})
+@kernel()
 def _scores(rows: Any, w: Any, out: Any) -> None:
     used, only = 0, 0
     for j in range(w.size):
@@ -255,13 +255,19 @@ def _scores(rows: Any, w: Any, out: Any) -> None:
         return
     for i in range(out.size):
         row = rows[i]
-        total = 0.0
-        for j in range(w.size):
+        total, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+        left = w.size % 4
+        for j in range(left):
             total += row[j] * w[j]
-        out[i] = total
+        for j in range(left, w.size, 4):  # one sum would wait for each addition
+            total += row[j] * w[j]
+            second += row[j + 1] * w[j + 1]
+            third += row[j + 2] * w[j + 2]
+            fourth += row[j + 3] * w[j + 3]
+        out[i] = (total + second) + (third + fourth)
 
 
-@kernel(fastmath={"reassoc", "nsz"})
+@kernel()
 def _weighted(rows: Any, shares: Any, out: Any) -> None:
     for i in range(rows.shape[0]):
         share = shares[i]

@@ -241,7 +241,7 @@ def refine(
     return bound, left, alive, again
 
 
-@inner(fastmath={"reassoc", "nsz"})
+@inner()
 def _against(row: Any, columns: Any, c: Any, h: Any, least: float, lowest: Any, highest: Any) -> int:
     """Ends of the differences of a positive to the other rows, and how many it has lost to in the whole box."""
     others = highest.size

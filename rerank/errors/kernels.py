@@ -1,0 +1,275 @@
+"""Kernels: functions that begin as Python, and are compiled where that pays.
+
+To compile a kernel takes seconds, importing numba half a second, and many a first fit is done by then.  So a kernel is
+interpreted until that has taken as long as compiling it takes at least: then the start has cost no more than twice the
+better choice, whatever the problem [Karlin, Manasse, Rudolph, Sleator 1988, of renting and buying].  It is compiled at
+once where the arrays that it is given show that it will take longer, and loaded where the cache holds it.
+
+What a kernel returns has the same bits either way.  So one whose sums numba may reorder (``fastmath``) is never
+interpreted, nor is one that calls such a function, but for sums of whole numbers and halves, which are ``exact`` in any
+order.
+
+Compiled code is kept on disk where there is a folder for it.  In a container without one, each process compiles.
+"""
+
+import dis
+import functools
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rerank.errors.compiling import say, uncounted, watch
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+AN_INSTRUCTION = 2e-3
+"""Seconds that compiling takes for an instruction of Python's bytecode, by ``python -m benchmarks.exact --compile``."""
+
+AN_ENTRY = 1e-6  # seconds in which Python looks at an entry of an array, about
+
+NOT_KEPT = (
+    "Compiled code cannot be kept ({}), so each process compiles for itself, for up to a minute; set NUMBA_CACHE_DIR "
+    "to a folder that can be written."
+)
+FAST = "sums_may_be_reordered"  # the attribute of an inner function of which that is so
+MARK = "compiled_into_kernels"  # the attribute of a function that only kernels call
+
+_lock = threading.RLock()
+_waiting: list[Callable[[], object]] = []  # what numba is told before it compiles the next kernel
+_here = threading.local()  # whether this thread is inside a kernel that is interpreted
+_not_kept = False
+
+
+class Kernel:
+    """A function, and its compiled form from when it pays to have it. ``options`` are those of :func:`numba.njit`."""
+
+    def __init__(self, function: Callable[..., Any], exact: bool, share: float, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self.exact, self.share, self.options = function, exact, share, options
+        self.spent = 0.0  # seconds interpreted
+        self._made: Any = None
+        self._call: Any = None  # what is called from now on, once that is settled
+
+    def __call__(self, *given: Any) -> Any:
+        if self._call is not None:
+            return self._call(*given)
+        if getattr(_here, "inside", False):
+            return self.py_func(*given)
+        if not self.interpreted(_entries(given) * AN_ENTRY):
+            return self._call(*given)
+        began, _here.inside = time.thread_time(), True
+        try:
+            with np.errstate(all="ignore"):  # as compiled code does
+                return self.py_func(*given)
+        finally:
+            _here.inside = False
+            self.spent += time.thread_time() - began
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.made(), name)
+
+    @property
+    def signatures(self) -> list[Any]:
+        """For which types it is compiled."""
+        return [] if self._made is None else list(self._made.signatures)
+
+    @functools.cached_property
+    def seconds(self) -> float:
+        """What compiling takes at least; 0 where the result of Python may differ in its bits."""
+        called = _called(self, set())
+        if not self.exact and any(map(_is_fast, called)):
+            return 0.0
+        return AN_INSTRUCTION * self.share * sum(_length(getattr(f, "py_func", f).__code__) for f in called)
+
+    @functools.cached_property
+    def _on_disk(self) -> bool:
+        return _is_on_disk(self.py_func)
+
+    def left(self) -> float:
+        """Seconds that it may still be interpreted, infinite if nothing compiles it; 0 from when it is compiled."""
+        if _disabled():
+            return math.inf
+        if self._call is None and (self.signatures or self._on_disk or self.spent >= self.seconds):
+            self._call = self.made()
+        return 0.0 if self._call is not None else self.seconds - self.spent
+
+    def interpreted(self, seconds: float = 0.0) -> bool:
+        """Whether it is Python's in a call that takes so many seconds then, at least."""
+        if self.left() > seconds:
+            return True
+        self._call = self.made()
+        return False
+
+    def made(self) -> Any:
+        """Numba's dispatcher."""
+        with _lock:
+            if self._made is None:
+                with uncounted():
+                    self._made = _made(self.py_func, self.options)
+            return self._made
+
+
+def kept(exact: bool = False, share: float = 1.0, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a kernel: compiled for the types of each first call, and kept on disk where that is possible; a line
+    says once where it is not. ``options`` are those of :func:`numba.njit`; sums are ``exact`` in any order if their
+    terms are whole numbers or halves. A ``share`` of the code is compiled.
+    """
+    return lambda function: Kernel(function, exact, share, options)
+
+
+def inner(**options: Any) -> Callable[[Function], Function]:
+    """Decorate a function that only kernels call; ``options`` as those of :func:`kept`. It is plain Python where Python
+    calls it.
+    """
+
+    def marked(function: Function) -> Function:
+        setattr(function, MARK, True)
+        setattr(function, FAST, bool(options.get("fastmath")))
+        before_compiling(lambda: _registered(function, options))
+        return function
+
+    return marked
+
+
+def before_compiling(tell: Callable[[], None]) -> Callable[[], None]:
+    """Decorate a function that tells numba something, once, before it compiles the next kernel."""
+    _waiting.append(tell)
+    return tell
+
+
+def _registered(function: Callable[..., Any], options: dict[str, Any]) -> None:
+    from numba.extending import register_jitable
+
+    register_jitable(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **options)(function)
+
+
+def _made(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    from numba import njit
+
+    watch()
+    while _waiting:
+        _waiting.pop()()
+    compiled = njit(nogil=True, **options)(function)
+    if compiled is not function:  # as it is with NUMBA_DISABLE_JIT
+        try:
+            compiled.enable_caching()
+        except RuntimeError:  # numba finds no folder that it could write to
+            _say_not_kept("no folder beside the package or in the home can be written")
+        else:
+            _guard(compiled._cache)
+    return compiled
+
+
+def _guard(cache: Any) -> None:
+    """What cannot be read from a cache is compiled, and what cannot be written to it is not kept."""
+
+    def guarded(step: Callable[..., Any]) -> Callable[..., Any]:
+        def tried(*given: Any) -> Any:
+            try:
+                return step(*given)
+            except Exception as error:  # a damaged pickle may raise any, says the documentation of Python
+                _say_not_kept(f"{cache.cache_path}: {getattr(error, 'strerror', None) or 'damaged'}")
+
+        return tried
+
+    cache.load_overload, cache.save_overload = guarded(cache.load_overload), guarded(cache.save_overload)
+
+
+def _say_not_kept(why: str) -> None:
+    global _not_kept
+    if not _not_kept:
+        _not_kept = True
+        say(NOT_KEPT.format(why), verbose=True)
+
+
+def _disabled() -> bool:
+    """Whether numba is told to compile nothing, which is how kernels are debugged."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+def _entries(given: Any) -> int:
+    """Entries of all arrays in tuples of tuples."""
+    if isinstance(given, np.ndarray):
+        return given.size
+    return sum(map(_entries, given)) if isinstance(given, tuple) else 0
+
+
+def _called(function: Any, known: set[Any]) -> set[Any]:
+    """The function and those of this package that are called in it."""
+    known.add(function)
+    plain = getattr(function, "py_func", function)
+    for name in _names(plain.__code__):
+        other = plain.__globals__.get(name)
+        if other not in known and (isinstance(other, Kernel) or hasattr(other, MARK)):
+            _called(other, known)
+    return known
+
+
+def _is_fast(function: Any) -> bool:
+    """Whether it has sums that numba may reorder, which shows."""
+    return getattr(function, FAST, False) or (
+        isinstance(function, Kernel) and not function.exact and bool(function.options.get("fastmath"))
+    )
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A function's code, and that of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _names(code: CodeType) -> set[str]:
+    return {name for part in _codes(code) for name in part.co_names}
+
+
+def _length(code: CodeType) -> int:
+    return sum(1 for part in _codes(code) for _ in dis.get_instructions(part))
+
+
+def _is_on_disk(function: Callable[..., Any]) -> bool:
+    """Whether numba's cache has an index of the function that is no older than its file, without asking numba."""
+    code = function.__code__
+    source = Path(code.co_filename)
+    start = f"{source.stem}.{function.__qualname__}-{code.co_firstlineno}.py{sys.version_info[0]}{sys.version_info[1]}"
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    folders = [Path(given)] if given else [source.parent / "__pycache__", *_of_user()]
+    kept_at = [when for folder in folders for name, when in _indices(folder) if name.startswith(start)]
+    try:
+        return bool(kept_at) and max(kept_at) >= source.stat().st_mtime
+    except OSError:
+        return bool(kept_at)
+
+
+def _of_user() -> list[Path]:
+    """Where numba keeps what it cannot keep beside the sources, on Linux, on macOS and on Windows."""
+    caches = [os.environ.get("XDG_CACHE_HOME"), os.environ.get("LOCALAPPDATA")]
+    home = Path(os.path.expanduser("~"))
+    return [Path(folder) / "numba" for folder in caches if folder] + [
+        home / ".cache" / "numba",
+        home / "Library" / "Caches" / "numba",
+    ]
+
+
+@functools.cache
+def _indices(folder: Path) -> list[tuple[str, float]]:
+    """Names of the index files of a folder and of those in it, and when they were written."""
+    found = []
+    try:
+        for entry in os.scandir(folder):
+            inside = os.scandir(entry) if entry.is_dir() else [entry]
+            found += [(file.name, file.stat().st_mtime) for file in inside if file.name.endswith(".nbi")]
+    except OSError:
+        pass  # what cannot be read there is compiled anew
+    return found
