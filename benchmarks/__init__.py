@@ -10,6 +10,7 @@
 ``first_stage``                        TopPush, RankSVM and RoBiRank; ``first_stage.toppush`` and so on for one
 ``papers``                             tables of the papers, repeated
 ``evidence``                           whether reranking helps on rows to come; writes ``docs/evidence.md``
+``first``                              CPU seconds of first calls, with empty caches and with full ones
 ``guard``                              the choice of ``RerankerCV`` on made-up machines
 ``fusion``                             learning curves of score fusion; writes ``docs/fusion.md``
 ``fusion.seconds``                     seconds of score fusion

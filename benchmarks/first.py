@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).parents[1]
-RUNS = int(os.environ.get("FIRST_RUNS","3"))
+RUNS = 3
 TABLE = "from rerank import *\nfrom rerank import datasets\nt = datasets.load('haberman')\n"
 WORDS = "import sys\nfrom rerank.cli import main\nsys.argv[1:] = {!r}\nsys.exit(main())"
 DATA = str(ROOT / "rerank" / "io" / "data" / "haberman.csv")
 RUNS_OF = str(ROOT / "examples" / "runs" / "judged.{}.gz")
 MODEL = [
-    ["fit", DATA, "--label", "target", "--stat", "dcg@10", "--candidates", "50", "--free", "--model", "model.json"],
+    ["fit", DATA, "--label", "target", "--stat", "dcg@10", "--candidates", "50", "--free", "--model", "model.json"]
 ]
 
 
@@ -47,7 +47,8 @@ def calls() -> dict[str, str]:
         "README's first block": readme(),
         "Reranker('dcg@10')": TABLE + "Reranker('dcg@10').fit(t.X, t.y)",
         "logistic regression corrected": TABLE + "Reranker('dcg@10', first_stage='logistic').fit(t.X, t.y)",
-        "a card": TABLE + "from rerank.scorecard import Scorecard\nScorecard('auc', n_questions=3, points=3).fit(t.X, t.y)",
+        "a card": TABLE
+        + "from rerank.scorecard import Scorecard\nScorecard('auc', n_questions=3, points=3).fit(t.X, t.y)",
         "RankSVM": scorer.format("RankSVM"),
         "TopPush": scorer.format("TopPush"),
         "fusion": fused,

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar
@@ -46,6 +47,7 @@ _lock = threading.RLock()
 _waiting: list[Callable[[], object]] = []  # what numba is told before it compiles the next kernel
 _here = threading.local()  # whether this thread is inside a kernel that is interpreted
 _not_kept = False
+_at_once = 0  # blocks of :func:`at_once` that run
 
 
 class Kernel:
@@ -59,12 +61,13 @@ class Kernel:
         self._call: Any = None  # what is called from now on, once that is settled
 
     def __call__(self, *given: Any) -> Any:
+        """The function's result."""
         if self._call is not None:
             return self._call(*given)
         if getattr(_here, "inside", False):
             return self.py_func(*given)
         if not self.interpreted(_entries(given) * AN_ENTRY):
-            return self._call(*given)
+            return self.made()(*given)
         began, _here.inside = time.thread_time(), True
         try:
             with np.errstate(all="ignore"):  # as compiled code does
@@ -99,7 +102,8 @@ class Kernel:
         """Seconds that it may still be interpreted, infinite if nothing compiles it; 0 from when it is compiled."""
         if _disabled():
             return math.inf
-        if self._call is None and (self.signatures or self._on_disk or self.spent >= self.seconds):
+        asked = self._made is not None or _at_once
+        if self._call is None and (asked or self._on_disk or self.spent >= self.seconds):
             self._call = self.made()
         return 0.0 if self._call is not None else self.seconds - self.spent
 
@@ -151,6 +155,17 @@ def _registered(function: Callable[..., Any], options: dict[str, Any]) -> None:
     from numba.extending import register_jitable
 
     register_jitable(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **options)(function)
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Kernels that are called in the block are compiled, whatever that costs."""
+    global _at_once
+    _at_once += 1
+    try:
+        yield
+    finally:
+        _at_once -= 1
 
 
 def _made(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -217,9 +232,9 @@ def _called(function: Any, known: set[Any]) -> set[Any]:
 
 def _is_fast(function: Any) -> bool:
     """Whether it has sums that numba may reorder, which shows."""
-    return getattr(function, FAST, False) or (
-        isinstance(function, Kernel) and not function.exact and bool(function.options.get("fastmath"))
-    )
+    if isinstance(function, Kernel):
+        return bool(function.options.get("fastmath")) and not function.exact
+    return bool(getattr(function, FAST))
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

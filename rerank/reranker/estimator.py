@@ -70,7 +70,7 @@ class Reranker(RerankerOptions, Ranker):
         statistic; else ``max(2 N, 50)`` for a statistic of N places.
     formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top"}
         The program for the solver. "auto" is the one of AUC, pairs and Pos@Top, else "mixed": their optimum is the
-        problem's.
+        problem's. One that is named is also solved where the search has proved its answer, as a second opinion.
     solver : str
         ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
         (states the problem and solves nothing, for :meth:`export_mps`), or another solver that is installed: ``"cbc"``,

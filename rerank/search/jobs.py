@@ -1,7 +1,6 @@
 """The jobs of the workers: explore node batches, screen supports, follow lines; each calls compiled kernels."""
 
 import time
-from collections.abc import Callable
 from functools import partial
 from math import inf
 from typing import Any
@@ -90,7 +89,7 @@ def _explored(
     return Findings(batch.support, found, weights, left, small, splits, aside, int(counts[3]), done)
 
 
-def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[partial[None], Floats, int]:
+def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[Any, Floats, int]:
     """The kernel for pairs or for rows, where it puts the best point, and how many sides a box has: none by rows."""
     ruled = t.quotas.any or len(support.walls) > 0
     if isinstance(t, RowTables):

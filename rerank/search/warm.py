@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from rerank.errors.compiling import say, uncounted, watch
+from rerank.errors.kernels import AN_ENTRY, MARK, at_once
 from rerank.errors.stops import current, unbroken
 from rerank.problem import Problem
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
-from rerank.errors.kernels import AN_ENTRY, MARK
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches, screen_supports
 from rerank.search.lines.ascent import Ascent
@@ -221,7 +221,8 @@ def _compile(parts: Iterable[str]) -> None:
             rows = [WeightRow((Fraction(1), Fraction(1)), Fraction(0), None)] if kind != part else []
             for statistic in KINDS.get(kind, ["auc", "dcg"]):
                 problem = problem_of(X, gains, parse(statistic), rows=rows)
-                _COMPILE[kind](problem, Domain.of(problem))
+                with at_once():
+                    _COMPILE[kind](problem, Domain.of(problem))
     finally:
         gc.set_threshold(*often)
 

@@ -135,7 +135,7 @@ PLAIN = """
 import json
 from typer.testing import CliRunner
 from rerank.cli import app
-words = "fit few.csv --free --label y --stat dcg@2 --model o.json".split()
+words = "fit few.csv --free --formulation mixed --label y --stat dcg@2 --model o.json".split()
 rest = [["--proof", "o.proof"], None, ["--no-presolve"], ["--solver", "search"]]
 verify = ["verify", "o.json", "few.csv", "--proof", "o.proof"]
 done = [CliRunner().invoke(app, verify if more is None else [*words, *more]) for more in rest]

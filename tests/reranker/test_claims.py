@@ -68,7 +68,14 @@ def test_closeness_is_relative_to_what_was_summed_up():
 
 # -- what a program says beside a proof --------------------------------------------------------------------------------
 
-GRID = {"first_stage": None, "C": 0.01, "positive": True, "margin": 0.05 + 1e-9, "time_limit": 20}
+GRID = {
+    "formulation": "mixed",
+    "first_stage": None,
+    "C": 0.01,
+    "positive": True,
+    "margin": 0.05 + 1e-9,
+    "time_limit": 20,
+}
 
 
 def on_a_grid(seed):
@@ -98,7 +105,7 @@ def test_a_note_confirms_the_value_it_names():
 def test_a_proof_without_a_second_opinion_reads_as_a_proof():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
-    options = {"first_stage": None, "solver": "highs", "time_limit": 6}
+    options = {"first_stage": None, "solver": "highs", "time_limit": 6, "formulation": "auc"}
     result = Reranker("auc", **options).fit(X, (X[:, 0] > 0.5).astype(int)).result_
     assert result.status == "optimal"
     (note,) = result.notes

@@ -266,9 +266,9 @@ def _built(
 
 
 def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: search.SearchResult) -> Solution:
-    """Solve the chosen program and compare its answer with that of the search."""
+    """Solve the program that was named, if one was, and compare its answer with that of the search."""
     name = task.formulation
-    if task.radius == 0:  # one point is allowed, which needs no second opinion
+    if task.given["formulation"] == "auto" or task.radius == 0:  # where one point is allowed
         return solution
     if why := programs.unstated():
         return solution.noting(f"{why}, so no program confirms the proof.")
