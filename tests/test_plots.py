@@ -441,3 +441,18 @@ def test_a_scorecard_draws_its_card():
     marks = next(line for line in drawn(est.plot()).lines if line.get_marker() == "o")
     assert marks.get_xdata().tolist() == [one.total for one in est.card_.totals]
     assert all(str(question) in texts(est.card_.plot()) for question in est.card_.questions)
+
+
+def test_the_pictures_of_a_validator_hold_the_numbers():
+    totals = card_totals((5, 9, 1), (2, 5, 15), (-1, 1, 9))
+    ax = drawn(plots.totals_by_class(totals, 2))
+    heights = sorted(bar.get_height() for bar in ax.patches)
+    np.testing.assert_allclose(heights, [-15 / 25, -9 / 25, -1 / 25, 1 / 15, 5 / 15, 9 / 15])
+    ax = drawn(plots.roc_curve(totals, 2))
+    np.testing.assert_allclose(ax.lines[1].get_xydata(), [(0, 0), (1 / 25, 9 / 15), (16 / 25, 14 / 15), (1, 1)])
+    np.testing.assert_allclose(ax.lines[2].get_xydata(), [(16 / 25, 14 / 15)])
+    ax = drawn(plots.calibration([0.1, 0.8], [0.2, 0.7], [(0.1, 0.3), (0.5, 0.9)], [10, 30]))
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), [(0.1, 0.2), (0.8, 0.7)])
+    np.testing.assert_allclose([line.get_ydata() for line in ax.lines[1:]], [(0.1, 0.3), (0.5, 0.9)])
+    ax = drawn(plots.decision_curve([0.0, 0.5], [0.3, 0.1], [0.3, -0.4]))
+    np.testing.assert_allclose([line.get_ydata() for line in ax.lines[1:]], [(0.3, -0.4), (0.3, 0.1)])

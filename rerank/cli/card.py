@@ -201,28 +201,39 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("report.html"),
     columns: Any = None,
     stat: Annotated[str | None, typer.Option(help="By default that of the fit, or auc.")] = None,
+    against: Annotated[Path | None, typer.Option(help="Rows to come, without labels: how far they have moved.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML page on a card and labelled rows.
 
-    The card as on paper, how good it is on these rows, what each total means here and in the rows of the fit, and the
-    cuts to act on. The page needs no network and runs no code.
+    The card as on paper; how good it is on these rows (Gini, KS, ROC curve); what each total means here and in the rows
+    of the fit (calibration, decision curve); the cuts to act on; what each question tells, and how far rows have moved.
+    Label, positive label, lists and weights are by default the columns of the fit. The page needs no network and runs
+    no code.
     """
-    from rerank.cli.page import card_sections
+    from rerank.cli.card_page import card_sections
     from rerank.io.paths import check_outputs
     from rerank.scorecard.filed import told
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{output} is no name of a page; let it end in .html.")
-    check_outputs([card, *with_ideal(data)], {"--output": output})
+    check_outputs([card, *with_ideal(data), *([] if against is None else [against])], {"--output": output})
+    _remember(columns, card, data)
     found, fit, table = _read_for(card, data, **columns, need_label=True)
+    asked = (fit or {}).get("asked") or {}
+    if asked.get("lists", 1) > 1 and table.qid is None:
+        raise InputError(
+            f"The card was fitted on {asked['lists']:,} lists, and no column of lists is named; name it with --qid."
+        )
+    read = {name: columns[name] for name in ("texts", "delimiter")}
+    other = None if against is None else (against.name, named_table(_read_for(card, against, **read)[2]))
     measured = stat or (fit or {}).get("statistic", "auc")
     wrong = " ".join(told(found, fit))
     said = wrong or (_fitted(fit) if fit else None)
-    parts, value = card_sections(found, named_table(table), table, measured, said)
+    parts, numbers = card_sections(found, named_table(table), table, measured, said, other)
     if wrong:
         say(wrong)
-    write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, value=value)
+    write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, **numbers)
 
 
 @with_columns("label", "qid", "weight", "pos_label", "features", "texts", "delimiter")
@@ -363,6 +374,22 @@ def _read(path: Path, columns: Sequence[str] = ()) -> tuple[Card, Fit, bool]:
     return Card(*arguments), fit, digested
 
 
+def _remember(columns: dict[str, Any], card: Path, data: Path) -> None:
+    """What columns of a table were to the fit they are again, where it has them and nothing else is named."""
+    from rerank.io.reader import column_names
+    from rerank.scorecard.files import read_card
+
+    header = column_names(data, separator(columns["delimiter"]))
+    fit = read_card(card, header).fit
+    read = ((fit or {}).get("asked") or {}).get("read", {})
+    if columns["label"] is None and read.get("label") in header:
+        columns["label"] = read["label"]
+        columns["positive"] = columns["positive"] or read.get("positive")
+    for name in ("qid", "weight"):
+        if columns[name] is None and read.get(name) in header:
+            columns[name] = read[name]
+
+
 def _read_for(
     path: Path, data: Path, *, delimiter: str | None, texts: str | None, need_label: bool = False, **roles: Any
 ) -> tuple[Card, Fit, Table]:
@@ -388,16 +415,15 @@ def _body(card: Card) -> dict[str, Any]:
 
 def _fitted(fit: Mapping[str, Any]) -> str:
     """What a file says of the fit, in sentences."""
-    from rerank.scorecard.result import four, rounded_up
+    from rerank.scorecard.result import amount, four, rounded_up
 
-    name = fit["statistic"].upper() if fit["statistic"] == "auc" else fit["statistic"]
     proof = "no bound is known of the cards that were allowed"
     if fit["status"] == "optimal":
         proof = "proved to be the best of the cards that were allowed"
     elif math.isfinite(fit["bound"]):
         proof = f"and no card that was allowed has more than {rounded_up(fit['bound'])}"
     after = "" if fit["corrected"] is None else f"; corrected for the choice of the card, {four(fit['corrected'])}"
-    value = f"{name} {four(fit['value'])} on the rows of the fit, {proof}{after}, as the file says."
+    value = f"{amount(fit['statistic'], fit['value'])} on the rows of the fit, {proof}{after}, as the file says."
     return " ".join([value, *fit.get("notes", ())])
 
 

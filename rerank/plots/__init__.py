@@ -13,7 +13,9 @@ from rerank.plots.lists import before_after, cumulative_gain, plane, preferences
 from rerank.plots.programs import bound_over_time, structure
 from rerank.plots.space import box_bounds, cells, weight_space
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE
+from rerank.plots.validation import calibration, decision_curve, roc_curve, totals_by_class
 
 __all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "before_after", "bound_over_time", "box_bounds", "by_alpha"]
 __all__ += ["by_option", "card_picture", "card_risks", "cells", "contributions", "corrections", "cumulative_gain"]
 __all__ += ["leads", "plane", "preferences", "structure", "two_lists", "weight_space"]
+__all__ += ["calibration", "decision_curve", "roc_curve", "totals_by_class"]

@@ -16,7 +16,7 @@ from rerank.io.page import Cells, Part, Readable, Words, as_markdown
 from rerank.scorecard import export, files
 from rerank.scorecard.files import Total
 from rerank.scorecard.gaps import told, with_gaps
-from rerank.scorecard.questions import Question
+from rerank.scorecard.questions import MISSING, Question
 
 MOST_POINTS = 10**6  # points of a question, at most, and at least with a minus
 Z = 1.959963984540054  # standard deviations of the normal distribution that leave 2.5 % on either side
@@ -36,6 +36,9 @@ class Card(Readable):
         Rows of at least this total are flagged.
     special : tuple of Question
         Codes that count as gaps, such as "income in 999999"; a column has one such question at most.
+    spread : (float, float) or None
+        Of the intervals of ``totals``, in standard errors: how much nearer to the overall share than its risk a total
+        may be in rows to come, and how much farther, by refits; None for 1.96 on either side.
     """
 
     questions: tuple[Question, ...]
@@ -43,6 +46,7 @@ class Card(Readable):
     totals: tuple[Total, ...] = ()
     cut: int | None = None
     special: tuple[Question, ...] = ()
+    spread: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if len(self.questions) != len(self.points) or not self.questions:
@@ -209,10 +213,14 @@ class Card(Readable):
         return given >= self.cut if self.cut is not None else self.risk(given) >= 0.5
 
     def with_totals(
-        self, totals: NDArray[np.int64], relevant: NDArray[np.float64], other: NDArray[np.float64]
+        self,
+        totals: NDArray[np.int64],
+        relevant: NDArray[np.float64],
+        other: NDArray[np.float64],
+        spread: tuple[float, float] | None = None,
     ) -> "Card":
         """The card with what its totals mean in these rows, which count as so many relevant and other ones."""
-        return replace(self, totals=tuple(risks(totals, relevant, other)))
+        return replace(self, totals=tuple(risks(totals, relevant, other, spread)), spread=spread)
 
     def parts(self) -> list[Part]:
         """What a person reads: questions and points, risks by total, and the cuts that matter."""
@@ -223,12 +231,31 @@ class Card(Readable):
             for one in self.totals:
                 counts = f"{one.relevant + one.other:g}", f"{one.relevant:g}"
                 lines.append((str(one.total), *counts, percent(one.risk), f"{percent(one.low)} to {percent(one.high)}"))
-            found += [Words(""), Cells(lines, ("right",) * 5, named=True), Words(""), self.cut_cells()]
+            found += [Words(""), Cells(lines, ("right",) * 5, named=True), Words(self.said_of_risks(), small=True)]
+            found += [Words(""), self.cut_cells()]
+        return [*found, *self.remarks()]
+
+    def remarks(self) -> list[Part]:
+        """What gaps answer."""
+        found: list[Part] = []
         if self.special:
-            found += [Words(f"A gap is also: {'; '.join(map(str, self.special))}.", small=True)]
-        if any(question.sign != "is missing" for question in self.questions):
-            found += [Words("A missing value answers no, but to the question whether it is missing.", small=True)]
+            found.append(Words(f"A gap is also: {'; '.join(map(str, self.special))}.", small=True))
+        if any(question.sign != MISSING for question in self.questions):
+            found.append(Words("A missing value answers no, but to the question whether it is missing.", small=True))
         return found
+
+    def said_of_risks(self) -> str:
+        """How risks and intervals are made."""
+        relevant, rows = (
+            sum(one) for one in zip(*((each.relevant, each.relevant + each.other) for each in self.totals))
+        )
+        how = "count that these rows chose the card, by its refits."
+        if self.spread is None:
+            how = "do not count that these rows chose the card; those of a fit with validation bootstrap do."
+        return (
+            f"A risk is (relevant + {relevant / rows:.3g}) / (rows + 1), one row more with the share of all rows, for "
+            f"neighbouring totals together where shares would fall. Intervals {how}"
+        )
 
     def cut_cells(self) -> Cells:
         """The table of :meth:`cuts`."""
@@ -265,10 +292,17 @@ class Cut(NamedTuple):
     precision: float
 
 
-def risks(totals: NDArray[Any], relevant: NDArray[np.float64], other: NDArray[np.float64]) -> list[Total]:
+def risks(
+    totals: NDArray[Any],
+    relevant: NDArray[np.float64],
+    other: NDArray[np.float64],
+    spread: tuple[float, float] | None = None,
+) -> list[Total]:
     """What each total means, the largest first. The share of relevant rows with the overall share added as one row,
     made to fall with the total by pooling neighbours (isotonic regression); the interval is Wilson's [Wilson1927] of
-    the rows that were pooled.
+    the rows that were pooled; or with as many standard errors as refits say (``spread``). Totals that are pooled
+    differ in rows to come: their rows are the geometric mean of those of the pool and of the total, since with those of
+    the pool 91 % of the intervals hold, with those of the total 97.5 % (measured; see docs/cards-measured.md).
     """
     levels, number = np.unique(-np.asarray(totals, np.int64), return_inverse=True)
     p = np.bincount(number, relevant, levels.size)
@@ -284,9 +318,18 @@ def risks(totals: NDArray[Any], relevant: NDArray[np.float64], other: NDArray[np
         while len(pools) > 1 and smooth(pools[-1]) > smooth(pools[-2]):
             rows, hits, many = pools.pop()
             pools[-1] = [pools[-1][0] + rows, pools[-1][1] + hits, pools[-1][2] + many]
+
+    def interval(pool: Sequence[float], rows: float) -> tuple[float, float]:
+        if spread is None:
+            return wilson(pool[1], pool[0])
+        risk = smooth(pool)
+        low, high = spread if risk >= base else (-spread[1], -spread[0])
+        many = math.sqrt(rows * pool[0]) + 1
+        return end(risk, many, -high), end(risk, many, -low)
+
     each = [pool for pool in pools for _ in range(int(pool[2]))]
     return [
-        Total(-int(level), float(own_p), float(own_q), smooth(pool), *wilson(pool[1], pool[0]))
+        Total(-int(level), float(own_p), float(own_q), smooth(pool), *interval(pool, own_p + own_q))
         for level, own_p, own_q, pool in zip(levels, p, q, each)
     ]
 
@@ -295,10 +338,14 @@ def wilson(hits: float, rows: float) -> tuple[float, float]:
     """Interval of 95 % of a share [Wilson1927, p. 212]."""
     if not rows:
         return 0.0, 1.0
-    share, z = hits / rows, Z * Z / rows
-    middle = (share + z / 2) / (1 + z)
-    half = math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return end(hits / rows, rows, -Z), end(hits / rows, rows, Z)
+
+
+def end(share: float, rows: float, errors: float) -> float:
+    """The share whose own standard error lies so many times between it and a share of so many rows."""
+    z = errors * errors / rows
+    half = math.copysign(math.sqrt(z * share * (1 - share) + z * z / 4), errors)
+    return min(1.0, max(0.0, (share + z / 2 + half) / (1 + z)))
 
 
 def percent(share: float) -> str:

@@ -88,7 +88,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         a card whose first block has more is not allowed; ``"free"``: below any block. None flags
         rows whose risk is one half at least.
     validation : int, "bootstrap" or None
-        The corrected value: folds, in each of which questions and card are chosen anew; or Harrell's bootstrap.
+        The corrected value: folds, in each of which questions and card are chosen anew; or Harrell's bootstrap, by
+        whose refits the intervals of risks hold for rows to come, too.
     time_limit : float or None
         Seconds of everything, compiling not counted: at most .7 for the search where there is a corrected value, which
         has what is left. Without the time for all of its refits there is none, and the result says so.
@@ -237,6 +238,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             left = None if share is None else max(0.0, began + share - working_time())
             held_out, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state), left))
             held_out = None if interrupted else held_out
+        if held_out is not None and held_out.spread is not None:
+            self.card_ = self.card_.with_totals(totals, *rows.counts, held_out.spread)
         numbers = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
         notes = tuple(map(str, (*meant(rows.X), *codes_told(rows.X))))
         levels = levels_of(self.card_.questions, rows.X)

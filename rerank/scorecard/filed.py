@@ -41,7 +41,7 @@ def of_totals(card: Card, fit: Fit | None) -> list[FiledEntry]:
     found = []
     if card.totals:
         levels, p, q = (np.array([one[j] for one in card.totals]) for j in range(3))
-        again = risks(levels.astype(np.int64), p.astype(np.float64), q.astype(np.float64))
+        again = risks(levels.astype(np.int64), p.astype(np.float64), q.astype(np.float64), card.spread)
         apart = next((k for k, (one, own) in enumerate(zip(card.totals, again)) if not _same(one[3:], own[3:])), None)
         own, new = card.totals[apart or 0].risk, float(again[apart or 0].risk)
         found.append(FiledEntry("totals.risk", own, new, apart is None))

@@ -164,6 +164,8 @@ def json_of(card: Any, result: Any = None) -> str:
         "cut": None if card.cut is None else int(card.cut),
         "totals": [dict(zip(TOTAL, (int(one[0]), *map(float, one[1:])))) for one in card.totals],
     }
+    if card.spread is not None:
+        body["spread"] = list(map(float, card.spread))
     if card.special:
         body["special"] = {one.column: _plain(one.value) for one in card.special}
     if result is not None:
@@ -223,7 +225,7 @@ def _of_json(body: Any) -> Filed:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")
     if body.get("schema") not in range(1, SCHEMA + 1) or isinstance(body["schema"], bool):
         raise ValueError(f"its schema is {str(body.get('schema'))[:40]!r}, and 1 to {SCHEMA} are read")
-    _keys(body, "the card", keys, ("fit", "digest", "special"))
+    _keys(body, "the card", keys, ("fit", "digest", "special", "spread"))
     questions, points = [], []
     for place, one in enumerate(_list(body["questions"], "questions", MOST_QUESTIONS), 1):
         where = f"question {place}"
@@ -255,7 +257,12 @@ def _of_json(body: Any) -> Filed:
         raise ValueError("the digest does not match the content; whoever changed the card on purpose takes it out")
     if fit is not None and fit["bound"] is None:
         fit = {**fit, "bound": math.inf}
-    return Filed((tuple(questions), tuple(points), tuple(totals), cut, special), fit, "digest" in body)
+    spread = None
+    if "spread" in body:
+        spread = tuple(_number(own, "the spread of intervals") for own in _list(body["spread"], "the spread", 2))
+        if len(spread) != 2 or not spread[0] < 0 < spread[1]:
+            raise ValueError("the spread of intervals is no pair of a number below 0 and one above")
+    return Filed((tuple(questions), tuple(points), tuple(totals), cut, special, spread), fit, "digest" in body)
 
 
 def _value(given: Any, where: str) -> Any:

@@ -1,5 +1,6 @@
 """The corrected value of a card: questions and card chosen anew without some rows, or on rows drawn again."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from rerank.errors import InputError
 from rerank.errors.stops import current, limited
 from rerank.io.options import spelled, whole
-from rerank.scorecard.card import Card
+from rerank.scorecard.card import Card, Z
 from rerank.scorecard.result import HeldOut, exact
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import ROUNDS_OF_A_FOLD, Search
@@ -105,7 +106,7 @@ def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
 def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
     """The value less its mean optimism on rows drawn again [Harrell1996, p. 372]; lists are drawn as a whole."""
     draw = np.random.default_rng(seed)
-    leads = []
+    leads, errors = [], list[float]()
     for _ in range(REFITS):
         _in_time()
         if not rows.by_list:
@@ -118,7 +119,26 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
         if (card := quick_card(estimator, part)) is not None:
             drawn, every = (float(exact(estimator.stat, own, card.total(own.X))) for own in (part, rows))
             leads.append(drawn - every)
+            errors += _errors(card, part, rows)
     if not leads:
         return None
     own = float(exact(estimator.stat, rows, estimator.card_.total(rows.X)))
-    return HeldOut(own - float(np.mean(leads)), len(leads), REFITTED)
+    low, high = np.quantile(errors, (0.025, 0.975)).tolist()
+    return HeldOut(own - float(np.mean(leads)), len(leads), REFITTED, (min(low, -Z), max(high, Z)))
+
+
+def _errors(card: Card, drawn: Rows, every: Rows) -> list[float]:
+    """By how many standard errors the risks that a card has from rows drawn again are farther from the overall share
+    than the shares of all rows are (bootstrap-t [Efron1981]); of each risk once.
+    """
+    known = card.with_totals(card.total(drawn.X), *drawn.counts)
+    risk = known.risk(known.total(every.X))
+    relevant, other = every.counts
+    base, found = relevant.sum() / (relevant.sum() + other.sum()), []
+    for own in {one.risk for one in known.totals}:
+        rows = sum(one.relevant + one.other for one in known.totals if one.risk == own)
+        there = risk == own
+        share = (relevant[there].sum() + base) / (relevant[there].sum() + other[there].sum() + 1)
+        error = (own - share) * math.sqrt((rows + 1) / (share * (1 - share)))
+        found.append(float(error if own >= base else -error))
+    return found

@@ -12,15 +12,19 @@ from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Search
 from rerank.scorecard.statement import measure, name_of
 from rerank.scorecard.value import value_of
+from rerank.statistics import AUC, Precision
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A value corrected for the choice of questions and card: by how many refits, and how; None without the time."""
+    """A value corrected for the choice of questions and card: by how many refits, and how; None without the time.
+    ``spread`` is that of :class:`Card`, of refits on rows drawn again.
+    """
 
     value: float | None
     refits: int
     method: str
+    spread: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,6 @@ class CardResult(Readable):
 
     def parts(self) -> list[Part]:
         """What a person reads first."""
-        name = self.statistic.upper() if self.statistic in ("auc",) else self.statistic
         cards = f"no card of at most {self.size} of these {self.n_questions} questions that is allowed has more"
         if self.status == "optimal" and self.bounded < self.sets:
             proof = f"Proved: {cards}, nor any other score on their answers; found in {self.seconds:.2g} s."
@@ -98,7 +101,10 @@ class CardResult(Readable):
                 f"Not proved: {known}; {self.bounded:,} of {self.sets:,} sets of questions were bounded in "
                 f"{self.seconds:.2g} s."
             )
-        found: list[Part] = [Words(f"{name} {four(self.value)} on the rows of the fit.", strong=True), Words(proof)]
+        found: list[Part] = [
+            Words(f"{amount(self.statistic, self.value)} on the rows of the fit.", strong=True),
+            Words(proof),
+        ]
         if self.held_out is not None and self.held_out.value is None:
             found.append(Words("No corrected value: there was no time for all of its refits; raise time_limit."))
         elif self.held_out is not None:
@@ -111,6 +117,14 @@ class CardResult(Readable):
         if self.pessimistic < self.value:
             found.append(Words(f"With tied rows against the relevant ones it is {four(self.pessimistic)}.", small=True))
         return [*found, Items(self.notes)] if self.notes else found
+
+
+def amount(stat: Any, value: float) -> str:
+    """A statistic with its value and unit: precision@N is a number of rows in this package, and no share."""
+    statistic, rate = measure(stat)
+    if rate is None and type(statistic) is Precision:
+        return f"{four(value)} relevant rows among the first {statistic.at:,} ({statistic.name})"
+    return f"{'AUC' if rate is None and isinstance(statistic, AUC) else name_of(stat)} {four(value)}"
 
 
 def four(value: float) -> str:

@@ -9,6 +9,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from rerank.scorecard import Card, Scorecard
 from tests.cases.advice import command
@@ -229,8 +230,28 @@ def test_the_page_is_whole_and_inert_and_says_the_numbers(folder, card):
     value = est.score(frame.drop(columns="died"), frame["died"])
     assert body["value"] == value and f"AUC {value:.4g} on 150 rows" in said
     assert "+2" in said or "+1" in said
-    assert text.count("<svg") == 2 and ("as the file says" in said) is (card == "card.json")
+    assert text.count("<svg") == 6 and ("as the file says" in said) is (card == "card.json")
     assert ("written by hand" in said) is (card == "use.csv")
+
+
+def test_the_page_remembers_the_columns_of_the_fit_and_says_what_has_moved(folder):
+    fit("--qid", "region", "--weight", "times", "--must", "sex, given", "--stat", "precision@7")
+    moved = people(3).drop(columns=["died", "region", "times"])
+    moved.assign(**{"sex, given": "male"}).to_csv("to come.csv", index=False)
+    body = answer(run("card", "report", "card.json", "new.csv", "--against", "to come.csv", "--json"))
+    frame = people(1)
+    y, card = (frame["died"] == "yes").to_numpy(), Card.of("card.json")
+    est = Scorecard("precision@7", validation=None, n_questions=1, points=1).fit(frame[["age", "smoker"]], y)
+    est.card_ = card
+    assert body["value"] == est.score(frame, y, frame["region"], frame["times"])
+    area = roc_auc_score(y, card.total(frame), sample_weight=frame["times"])
+    assert body["gini"] == pytest.approx(2 * area - 1, abs=1e-9)
+    assert body["psi_against"] > body["psi"] >= 0
+    said = (folder / "report.html").read_text()
+    assert "to come.csv" in said and f"{body['value']:.4g} relevant rows among the first 7" in said
+    assert "relevant rows among the first 7" in run("card", "show", "card.json").stdout
+    people(1).drop(columns="region").to_csv("no lists.csv", index=False)
+    assert "name it with --qid" in run("card", "report", "card.json", "no lists.csv", code=2).stderr
 
 
 def test_what_looks_like_the_label_or_an_index_is_said_as_by_the_fit(folder):
