@@ -384,7 +384,7 @@ def _remember(columns: dict[str, Any], card: Path, data: Path) -> None:
     read = ((fit or {}).get("asked") or {}).get("read", {})
     if columns["label"] is None and read.get("label") in header:
         columns["label"] = read["label"]
-        columns["positive"] = columns["positive"] or read.get("positive")
+        columns["pos_label"] = columns["pos_label"] or read.get("positive")
     for name in ("qid", "weight"):
         if columns[name] is None and read.get(name) in header:
             columns[name] = read[name]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rerank.scorecard.files import Total
 
 HALF = 0.5  # rows that are added where a share may be 0
-SMALL, LARGE = 0.1, 0.25  # of the stability index: below no change, above a large one [Siddiqi2006, p. 137]
+SMALL, LARGE = 0.1, 0.25  # of the stability index: below no change, above a large one [Siddiqi2006]
 
 
 def gini(totals: Sequence[Total]) -> float:
@@ -42,7 +42,7 @@ def _moved(one: Any, other: Any) -> float:
 
 
 def information(relevant: Any, other: Any) -> float:
-    """Information value: how far the shares of both classes in some cells are apart [Siddiqi2006, p. 79]."""
+    """Information value: how far the shares of both classes in some cells are apart [Siddiqi2006]."""
     return _moved(relevant, other)
 
 
@@ -67,7 +67,7 @@ def by_total(card: Any, totals: NDArray[np.int64], weight: NDArray[np.float64]) 
 
 
 def net_benefit(risk: Any, relevant: Any, other: Any, thresholds: Any) -> NDArray[np.float64]:
-    """What it is worth to act on rows of at least a risk, in relevant rows per row [VickersElkin2006, p. 567]: those
+    """What it is worth to act on rows of at least a risk, in relevant rows per row [VickersElkin2006]: those
     found, less the others times the odds of the threshold.
     """
     p, q = np.asarray(relevant, np.float64), np.asarray(other, np.float64)

@@ -369,7 +369,7 @@ def _more(own: list[Question], values: Any, asked: QuestionsAsked, weight: Float
 
 def _groups(own: Sequence[Question], values: Any, weight: Floats, relevant: Answers) -> list[Question]:
     """Levels of texts in order of their shares of relevant rows, the first of them together, and the last. The best
-    single split of two classes is one of these [Breiman1984, theorem 4.5].
+    single split of two classes is one of these [Breiman1984].
     """
     levels = [one for one in own if isinstance(one.value, str)]
     shares = [float(weight @ (answer & relevant) / (weight @ answer)) for answer in answered(levels, values)]
