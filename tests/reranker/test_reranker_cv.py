@@ -223,10 +223,25 @@ def test_options_without_time_in_the_folds_are_not_tried_and_not_chosen(monkeypa
     est = RerankerCV(FAST, grid=SMALL, cv=3, time_limit=60).fit(X, y, qid)
     table = pd.DataFrame(est.cv_results_)
     assert table.value.notna().tolist() == [True, False] and est.chosen_ == 0
-    assert list(table) == ["params", "value", "first_stage", "lead", "error", "rival"]
+    assert list(table)[:6] == ["params", "value", "first_stage", "lead", "error", "rival"]
+    assert table.rank_test_score.tolist() == [1, 2] and table.std_test_score.isna().tolist() == [False, True]
     told = "not tried: the time was over"
     assert told in est.report() and told in est._repr_html_()
     assert est.result_.evidence.leads[1] is est.result_.evidence.values[1] is None
+
+
+@pytest.mark.parametrize("cv", [3, GroupKFold(3)])
+def test_scores_are_named_as_by_scikit_learn(cv):
+    X, y, qid = outliers()
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(RerankerCV(FAST, grid=SMALL, cv=cv, time_limit=60).fit(X, y, qid).cv_results_)
+    splits = table[[name for name in table if name.startswith("split")]]
+    assert list(splits) == [f"split{k}_test_score" for k in range(splits.shape[1])]
+    assert (table.mean_test_score == table.value).all() and table.param_margin.tolist() == SMALL["margin"]
+    np.testing.assert_allclose(table.std_test_score, np.nanstd(splits.to_numpy(), axis=1))
+    assert table.rank_test_score.tolist() == table.value.rank(ascending=False, method="min").tolist()
+    if cv != 3:  # each fold of a splitter is a split
+        np.testing.assert_allclose(splits.mean(axis=1), table.value)
 
 
 def test_it_reads_as_its_report_and_its_result():

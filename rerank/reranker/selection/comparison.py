@@ -381,7 +381,7 @@ class _MethodTrial:
     def _lead(self, one: str, other: str) -> Lead:
         """How far a method is above another on the held-out rows."""
         pairs = [Ranked(a.own, b.own, a.own, b.own) for a, b in zip(self.ranked[one], self.ranked[other], strict=True)]
-        return self._judge.lead([(range(len(pairs)), pairs)])
+        return self._judge.lead(self._judge.rounds([(range(len(pairs)), pairs)]))
 
     def told(self, length: int | None, given: dict[str, Any]) -> Comparison:
         """The record; ``given`` are parameters of the estimator that is to be taken."""

@@ -139,5 +139,5 @@ def _held_out(
             break
         if len(ranked) < len(every) or current().asked.is_set():
             break
-        found[size] = judge.lead([(every, ranked)]).value, clock.spent - began
+        found[size] = judge.lead(judge.rounds([(every, ranked)])).value, clock.spent - began
     return found

@@ -468,22 +468,27 @@ class Judge:
         repeats = sorted({split.repeat for split in self.splits})
         return [[k for k, split in enumerate(self.splits) if split.repeat == repeat] for repeat in repeats]
 
-    def lead(self, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> Lead:
-        """The mean over deals, with the error of one: repeats hold out the same rows, and take from it little. Folds of
-        a splitter, which may not divide the rows, are ranked each by itself.
-        """
-        if not deals:
-            return NOT_TRIED
-        folds = deals[0][0]
-        if self.splits[folds[0]].repeat >= 0:
-            return Lead(*np.mean([self._round(*deal) for deal in deals], axis=0).tolist())
-        names, rounds = fold_names(self.splits), []
-        for k, one in zip(folds, deals[0][1]):
+    def rounds(self, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> list[Lead]:
+        """What each deal says; folds of a splitter, which may not divide the rows, are ranked each by itself."""
+        if not deals or self.splits[deals[0][0][0]].repeat >= 0:
+            return [self._round(*deal) for deal in deals]
+        names, found = fold_names(self.splits), []
+        for k, one in zip(*deals[0]):
             with naming(f"the rows held out in {names[k]}"):
-                rounds.append(self._round([k], [one]))
+                found.append(self._round([k], [one]))
+        return found
+
+    def lead(self, rounds: Sequence[Lead]) -> Lead:
+        """The mean over deals, with the error of one: repeats hold out the same rows, and take from it little. The
+        error of folds of a splitter is that of their mean.
+        """
+        if not rounds:
+            return NOT_TRIED
         found = np.array(rounds)
-        value, alone, lead, _ = found.mean(axis=0).tolist()
-        return Lead(value, alone, lead, float(np.linalg.norm(found[:, 3])) / len(found))
+        value, alone, lead, error = found.mean(axis=0).tolist()
+        if self.splits[0].repeat < 0:
+            error = float(np.linalg.norm(found[:, 3])) / len(found)
+        return Lead(value, alone, lead, error)
 
     def _round(self, folds: Sequence[int], ranked: Sequence[Ranked]) -> Lead:
         rows = np.concatenate([self.splits[k].test for k in folds])

@@ -2,10 +2,12 @@
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from rerank.errors import InputError
@@ -151,10 +153,29 @@ def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
     return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 
 
-def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: Sequence[bool]) -> dict[str, Any]:
-    """``cv_results_`` of a choice: lists with an entry for each option, as a data frame takes them."""
+def cv_results(
+    params: Sequence[dict[str, Any]],
+    leads: Sequence[Lead],
+    rivals: Sequence[bool],
+    rounds: Sequence[Sequence[float]] = (),
+    base: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """``cv_results_`` of a choice: lists with an entry for each option, as a data frame takes them. ``rounds`` are the
+    values of each option by deal of the folds, and ``base`` has the parameters that an option does not vary.
+    """
     numbers = {name: [lead[k] for lead in leads] for k, name in enumerate(("value", "first_stage", "lead", "error"))}
-    return {"params": list(params), **numbers, "rival": list(rivals)}
+    varied = sorted(dict.fromkeys(name for one in params for name in one))
+    values: dict[str, list[Any]] = {
+        f"param_{name}": [one.get(name, base.get(name)) for one in params] for name in varied
+    }
+    means = numbers["value"]
+    values["mean_test_score"] = list(means)
+    values["std_test_score"] = [float(np.std(one)) if one else math.nan for one in rounds or [()] * len(leads)]
+    order = np.nan_to_num(-np.array(means, dtype=np.float64), nan=math.inf)  # those that were not tried are last
+    values["rank_test_score"] = (1 + (order[None, :] < order[:, None]).sum(axis=1)).tolist()
+    for k in range(max(map(len, rounds), default=0)):
+        values[f"split{k}_test_score"] = [one[k] if k < len(one) else math.nan for one in rounds]
+    return {"params": list(params), **numbers, "rival": list(rivals), **values}
 
 
 def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:

@@ -124,7 +124,9 @@ class RerankerCV(Ranker):
         For each option ``params``, ``first_stage`` (the statistic of the held-out rows of all folds in one list, or
         the mean over held-out lists, by the first stage), ``lead``, ``value`` (the first stage's with this lead),
         ``error`` (standard error of the lead) and ``rival`` (compared only). NaN for an option that was not tried, and
-        without a first stage.
+        without a first stage. As in scikit-learn's ``GridSearchCV`` also ``param_NAME`` of every parameter that some
+        option varies, ``mean_test_score`` (``value``), ``rank_test_score``, and ``split0_test_score`` ... with
+        ``std_test_score``: a split is a deal of all folds, or a fold of a splitter.
     result_, coef_, features_, threshold_, first_stage_, classes_
         Of ``best_estimator_``.
 
@@ -275,7 +277,9 @@ class RerankerCV(Ranker):
         self.best_params_: dict[str, Any] = params
         self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
         tried, rivals = ([getattr(one, side) for one in trial.options] for side in ("params", "rival"))
-        self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals)
+        rounds = [[one.value for one in trial.rounds.get(k, [])] for k in range(len(tried))]
+        base = best.get_params(deep=False) if self.reranker is None else self.reranker.get_params(deep=False)
+        self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals, rounds, base)
         self.__dict__.pop("feature_names_in_", None)
         copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ blend_weights_ classes_ n_features_in_"
         for name in (*copied.split(), *(["feature_names_in_"] if hasattr(best, "feature_names_in_") else [])):
@@ -340,6 +344,7 @@ class _Trial:
     def __init__(self, folds: Folds, judge: Judge, verbose: int) -> None:
         self.options: list[Option] = []
         self.leads: list[Lead] = []
+        self.rounds: dict[int, list[Lead]] = {}  # by option, of each deal of the folds
         self.refused: list[int] = []
         self.judge = judge
         self._folds, self._verbose, self._began = folds, verbose, time.perf_counter()
@@ -364,7 +369,8 @@ class _Trial:
                         self._once += len(done) == 1
                         break
                     done.append((folds, ranked))
-                    lead = self.leads[number] = self.judge.lead(done)
+                    self.rounds[number] = self.judge.rounds(done)
+                    lead = self.leads[number] = self.judge.lead(self.rounds[number])
                     if len(done) > self._deals:
                         self._deals, self.alone = len(done), lead.alone
                     if len(done) == 1 and not lead.lead > 0:
@@ -372,6 +378,7 @@ class _Trial:
                 self._over = self._folds.over
             except InfeasibleError:  # it cannot keep the constraints
                 self.leads[number] = NOT_TRIED
+                self.rounds.pop(number, None)
                 self.refused.append(number)
                 continue
             except KeyboardInterrupt:
