@@ -38,7 +38,8 @@ from rerank.io.table import Floats, Table, check_written, words
 
 # Signs with which a spreadsheet begins a formula, those of full width among them, behind any apostrophes.
 _FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
-_MIXED = "correct the column, or have all of it read as texts (--texts)"
+FEW = 20
+"""A column whose entries are words in at most one of so many holds numbers, and its words are gaps."""
 # What is no number, and a word like others in a column of texts.
 _WORD = frozenset({"none", "-", "#n/a", "<na>", "\\n"})
 
@@ -79,7 +80,8 @@ def read_csv(
         One character.
     kinds : mapping of column to ColumnKind, optional
         With it, also an empty one, columns that hold text or miss values are features, too, and `Table.X` is a data
-        frame if there are any. What a column holds that it does not name is told by the column's first entry.
+        frame if there are any. Of a column that it
+        does not name the entries tell: numbers, with words as gaps in at most one entry of 20, else texts.
     positive : str, optional
         The older name of ``pos_label``.
 
@@ -135,6 +137,9 @@ class _Doubles:
         self.features = frozenset(columns.features)
         self.padded: dict[int, str] = {}  # columns with a number that begins with zeros, and the first of them
         self.long: dict[int, str] = {}  # columns with a whole number that is no double
+        # Columns of numbers with words in them: line and word of the first, and how many.
+        self.odd: dict[int, tuple[int, str, int]] = {}
+        self.mixed: list[str] = []  # notes on columns that hold both
 
     def add(self, line: int, cells: list[str]) -> None:
         """Take one row; its length and its numbers are checked."""
@@ -181,10 +186,11 @@ class _Doubles:
             )
             for columns, what in told
             for column, cell in columns.items()
+            if column in self.numbers
         ]
         texts = sorted(self.guessed & self.words.keys())
         found = [note_on_texts(self.columns.name(column), self.words[column]) for column in texts]
-        return [*notes, *filter(None, found)]
+        return [*notes, *self.mixed, *filter(None, found)]
 
     def _decide(self, line: int, column: int) -> None:
         """Take the cells up to the first entry of a column as what this one is."""
@@ -201,22 +207,51 @@ class _Doubles:
         """NaN for a missing number."""
         if self.kinds[column].gaps and cell.strip().lower() in MISSING:
             return math.nan
-        if column in self.guessed:
-            found = f"column {self.columns.name(column)} holds {cell.strip()[:40]!r} after numbers"
-            raise wrong(self.path, line, found, _MIXED)
+        if self.kinds[column].gaps and column in self.features:
+            first, word, count = self.odd.get(column, (line, cell.strip(), 0))
+            self.odd[column] = first, word, count + 1
+            return math.nan
         raise self._no_number(line, column, cell)
 
     def _text(self, line: int, column: int, cell: str) -> str | None:
         """The text in a cell, None where it is missing."""
         known = self.kinds[column].known
         word = cell if cell in known else cell.strip()
-        if word not in known:
-            if word.lower() in MISSING - _WORD:
-                return None
-            if column in self.guessed and is_number(word):
-                found = f"column {self.columns.name(column)} holds the number {word[:40]} among texts"
-                raise wrong(self.path, line, found, _MIXED)
+        if word not in known and word.lower() in MISSING - _WORD:
+            return None
         return self.known.setdefault(word, word)
+
+    def _settle(self) -> None:
+        """Columns that hold numbers and words become numbers with gaps or texts, whatever their first entry is."""
+        for column, (line, word, count) in self.odd.items():
+            entries = count + int(np.isfinite(np.frombuffer(self.numbers[column])).sum())
+            if self._few(column, word, count, entries):
+                continue
+            if column not in self.guessed:
+                found = f"column {self.columns.name(column)} of numbers holds {word[:40]!r}, and words in {count} rows"
+                raise wrong(self.path, line, found, "correct the column, or fit the model anew")
+            del self.numbers[column]
+            self.kinds[column] = ColumnKind(texts=True)
+            rows = islice(csv_rows(self.path, self.delimiter), 1, None)
+            self.words[column] = [self._text(line, column, cells[column]) for line, cells in rows]
+        for column in sorted(self.guessed & self.words.keys() - self.odd.keys()):
+            each = [None if one is None or one.lower() in MISSING else one for one in self.words[column]]
+            names = [one for one in each if one is not None and not is_number(one)]
+            entries = len(each) - each.count(None)
+            if names and len(names) < entries and self._few(column, names[0], len(names), entries):
+                del self.words[column]
+                self.kinds[column] = ColumnKind(texts=False)
+                values = (number(one) if one is not None and is_number(one) else math.nan for one in each)
+                self.numbers[column] = array("d", values)
+
+    def _few(self, column: int, word: str, count: int, entries: int) -> bool:
+        """Whether words among numbers are gaps, which is said."""
+        few, name = FEW * count <= entries, self.columns.name(column)
+        of = f"in {count} of {entries} rows"
+        told = f"Column {name} holds {word[:40]!r} or the like {of} and numbers in the others, so "
+        told += "these are read as gaps; --texts reads all of it as names." if few else "all of it is read as names."
+        self.mixed.append(Note(told, MEANT))
+        return few
 
     def _no_number(self, line: int, column: int, cell: str) -> InputError:
         word, name = cell.strip(), self.columns.name(column)
@@ -231,6 +266,7 @@ class _Doubles:
 
     def table(self) -> Table:
         """The table of all rows, every number finite, labels and weights not negative."""
+        self._settle()
         columns, lines = self.columns, np.frombuffer(self.lines, dtype=np.int64)
         numbers = {column: np.frombuffer(values) for column, values in self.numbers.items()}
         self._check_finite(numbers, lines)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.io import Table, read_csv, read_table, write_csv
+from rerank.io.columns import ColumnKind
 from rerank.io.csv_table import header_names, name_in, spreadsheet_cell
 from rerank.io.frames import as_table, by_name, chosen_columns
 from rerank.io.reader import column_names
@@ -232,3 +233,24 @@ def test_what_may_be_meant_otherwise_is_said_with_a_cure(file, cells, said):
     table = read_csv(file("g,x\n" + "".join(f'"{cell}",1\n' for cell in cells)), kinds={})
     notes = " ".join(table.notes)
     assert re.search(said, notes) if said else not notes
+
+
+@pytest.mark.parametrize("first", ["number", "word"])
+@pytest.mark.parametrize(("n_words", "texts"), [(1, False), (2, False), (3, True), (30, True)])
+def test_words_among_numbers_are_gaps_where_they_are_few_and_else_all_is_texts(file, first, n_words, texts):
+    cells = ["some"] * n_words + [str(k) for k in range(40 - n_words)] + ["", "NA"]
+    cells = cells if first == "word" else cells[::-1]
+    path = file("a,b,y\n" + "".join(f"{cell},{k},{k % 2}\n" for k, cell in enumerate(cells)))
+    table = read_csv(path, label="y", kinds={})
+    (note,) = table.notes
+    assert f"'some' or the like in {n_words} of 40 rows" in note and ("as names." in note.split("; ")[0]) == texts
+    column = table.X.columns["a"]
+    if texts:
+        assert [one or "" for one in column] == [cell if cell != "NA" else "" for cell in cells]
+    else:
+        assert [None if one != one else one for one in column] == [float(c) if c.isdigit() else None for c in cells]
+    numbers = {"a": ColumnKind(texts=False), "b": ColumnKind(texts=False)}  # as a model has it
+    if texts:
+        refuses(f"holds 'some', and words in {n_words} rows", read_csv, path, label="y", kinds=numbers)
+    else:
+        assert np.array_equal(read_csv(path, label="y", kinds=numbers).X.columns["a"], column, equal_nan=True)
