@@ -42,7 +42,7 @@ Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
 
 VALIDATION = "--validation is {}; it must be a number of folds, bootstrap or none."
 
-LANGUAGES = ("sql", "formula", "python", "markdown", "csv")
+LANGUAGES = ("sql", "formula", "python", "markdown", "csv", "excel")
 Fit = Mapping[str, Any] | None  # what a file says of the fit of its card
 
 
@@ -148,7 +148,7 @@ def apply(
     data: Data,
     columns: Any = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the rows to a .csv, not to the screen.")
+        Path | None, typer.Option("--output", "-o", help="Write the rows to a .csv, or with formulas to a .xlsx.")
     ] = None,
     raw_ids: RawIds = False,
     as_json: AsJson = False,
@@ -160,8 +160,8 @@ def apply(
     from rerank.io.paths import check_outputs
     from rerank.scorecard.card import percent
 
-    if output is not None and output.suffix.lower() != ".csv":
-        raise InputError(f"{output} names no format; write to a .csv file.")
+    if output is not None and output.suffix.lower() not in (".csv", ".xlsx"):
+        raise InputError(f"{output} names no format; write to a .csv or .xlsx file.")
     if output is None:
         refuse_idle({"--raw-ids": raw_ids or None}, "it is about rows in CSV; add --output FILE.csv, or leave it out")
     check_outputs([card, *with_ideal(data)], {"--output": output})
@@ -177,7 +177,10 @@ def apply(
     if not known:
         say("The card has no risks, since it was not fitted; totals alone are told.")
     head = ("id", "total", "risk", "flagged")
-    if output is not None:
+    if output is not None and output.suffix.lower() == ".xlsx":
+        found.to_excel(output, rows_of)
+        say(f"{len(rows)} rows written to {output}.")
+    elif output is not None:
         with writing(output) as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(head)
@@ -280,7 +283,7 @@ def export(
     raw_ids: RawIds = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a card in SQL, Python, Markdown, CSV or as a formula."""
+    """Write a card in SQL, Python, Markdown, CSV, as a formula, or as a workbook of Excel."""
     from rerank.io.atomic import writing
     from rerank.io.options import one_of
     from rerank.io.paths import check_outputs
@@ -295,6 +298,9 @@ def export(
         refuse_idle({"--raw-ids": raw_ids or None}, "it is about --to csv; leave it out")
     check_outputs([card], {"--output": output})
     found = _read(card)[0]
+    if to == "excel":
+        _to_excel(found, output, as_json)
+        return
     if to == "sql":
         text = found.to_sql(table) + "\n"
     elif to == "formula":
@@ -314,6 +320,15 @@ def export(
         answer({"to": to, "text": text, **({} if output is None else {"written": str(output)})})
     elif output is None:
         tell(text.removesuffix("\n"))
+
+
+def _to_excel(card: Card, output: Path | None, as_json: bool) -> None:
+    if output is None:
+        raise InputError("--to excel writes a workbook; add --output FILE.xlsx.")
+    card.to_excel(output)
+    say(f"Written to {output}.")
+    if as_json:
+        answer({"to": "excel", "written": str(output)})
 
 
 def _codes(given: list[str] | None) -> dict[str, list[float | str]] | None:

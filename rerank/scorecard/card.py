@@ -13,7 +13,7 @@ from rerank.errors import InputError
 from rerank.io.frames import as_table
 from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words, as_markdown
-from rerank.scorecard import export, files
+from rerank.scorecard import export, files, workbook
 from rerank.scorecard.files import Total
 from rerank.scorecard.gaps import told, with_gaps
 from rerank.scorecard.questions import MISSING, Question
@@ -162,6 +162,23 @@ class Card(Readable):
             For a column without a cell, what is no cell, and a formula longer than a spreadsheet takes.
         """
         return export.formula(self, columns, row)
+
+    def to_excel(self, path: Any, X: Any = None) -> None:
+        """Write a workbook of Excel: the card with its risks on one sheet, and rows with formulas for total, risk and
+        flag on another; see :meth:`to_formula`. It needs the package openpyxl.
+
+        Parameters
+        ----------
+        path : path
+            A .xlsx.
+        X : table (n, d), optional
+            The rows; by default the sheet is to be filled in, and a row without any value has no total.
+
+        Raises
+        ------
+        InputError
+        """
+        workbook.save(self, path, X)
 
     def to_python(self) -> str:
         """The text of a function ``total(row)`` in plain Python: the total of a row given as a mapping.

@@ -196,6 +196,16 @@ def test_exports_take_the_table_and_the_columns_of_a_sheet(folder):
     assert "no cell" in run(*own, "--columns", "nothing", code=2).stderr
 
 
+def test_workbooks_are_written_by_export_and_apply(folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    fit()
+    run("card", "export", "card.json", "--to", "excel", "-o", "form.xlsx")
+    run("card", "apply", "card.json", "new.csv", "-o", "rows.xlsx")
+    for name, rows in (("form.xlsx", 200), ("rows.xlsx", 150)):
+        assert openpyxl.load_workbook(name)["Rows"].max_row == rows + 1
+    assert "add --output FILE.xlsx" in run("card", "export", "card.json", "--to", "excel", code=2).stderr
+
+
 def test_the_regret_of_a_card_in_use(folder):
     (folder / "use.csv").write_text('question,points\nage >= 60,2\n"sex, given = None",-1\n')
     body = answer(run("card", "regret", "use.csv", "old.csv", *LABEL, "--points", 2, "--json"))

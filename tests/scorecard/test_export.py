@@ -204,3 +204,22 @@ def test_points_of_zero_are_left_out_and_a_card_of_them_is_0(database, sheet):
     nothing = Card.of({"age >= 60": 0})
     assert of_database(database, nothing) == [0] * len(ROWS) == of_python(nothing, [{}] * len(ROWS))
     assert nothing.to_formula() == "=0"
+
+
+@pytest.mark.parametrize("cut", [None, 2])
+def test_a_workbook_has_totals_risks_and_flags_of_the_card(tmp_path, cut):
+    """Its formulas computed anew by an evaluator of Excel's language."""
+    formulas = pytest.importorskip("formulas")
+    asked = {"age >= 60": 3, "0 <= select < 61": -2, "Größe ≥ 3 in 'male', O'Brien": 1, "=1+1 = x": 5}
+    frame = FRAME.head(9)[["age", "select", "Größe ≥ 3"]].assign(**{"=1+1": ["x", "=1+1", None] * 3})
+    card = Card.of([(Question.read(one, list(frame)), own) for one, own in asked.items()])
+    total = card.total(frame)
+    card = replace(card.with_totals(total, np.arange(9) % 2 * 1.0, np.arange(1, 10) % 2 * 1.0), cut=cut)
+    card.to_excel(tmp_path / "card.xlsx", frame)
+    model = formulas.ExcelModel().loads(str(tmp_path / "card.xlsx")).finish(circular=False).calculate()
+    cells = {str(name).rpartition("!")[2].strip("'"): own for name, own in model.items() if "]ROWS" in str(name)}
+    found = np.array([[cells[f"{place}{row}"].value[0, 0] for place in "EFG"] for row in range(2, 11)], np.float64)
+    assert found[:, 0].tolist() == total.tolist() and found[:, 2].tolist() == card.flags(total).tolist()
+    np.testing.assert_allclose(found[:, 1], card.risk(total), rtol=1e-14)
+    card.to_excel(tmp_path / "empty.xlsx")
+    refuses("names no workbook", card.to_excel, tmp_path / "card.xls")
