@@ -309,6 +309,27 @@ def test_the_map_is_that_of_the_rooms():
     assert map_of_rooms() in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
+def test_the_files_of_each_worked_change_are_all_of_them():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    worked = re.findall(r"^As done: `(\w+)` stands in (.+)\.$", page, re.MULTILINE)
+    assert len(worked) == 5
+    for word, files in worked:
+        asked = re.compile(rf"\b{word}\b")
+        near = {name: path for name, path in modules().items() if asked.search(path.read_text(encoding="utf-8"))}
+        found = {path.relative_to(ROOT).as_posix() for name, path in near.items() if asked.search(code_of(name))}
+        assert found == set(re.findall(r"`([^`]+)`", files)), word
+
+
+def code_of(name: str) -> str:
+    """The text of a module without comments and docstrings."""
+    found = ast.parse(modules()[name].read_text(encoding="utf-8"))
+    for node in ast.walk(found):
+        for part in getattr(node, "body", []) if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS)) else []:
+            if isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant):
+                part.value = ast.Constant(...)
+    return ast.unparse(found)
+
+
 def test_the_house_is_flat():
     assert len(entries_of_the_root()) <= MOST_ROOMS
     assert len(longest(between_rooms())) <= MOST_FLOORS

@@ -7,7 +7,7 @@ from rerank.problem.lists import BinaryList, RankedList
 from rerank.problem.problem import Problem, coordinates
 from rerank.problem.proof import Proof
 from rerank.problem.quotas import Quota
-from rerank.problem.rows import WeightRow, Written, broken
+from rerank.problem.rows import WeightRow, WrittenRow, broken
 from rerank.problem.scaling import scale_columns
 from rerank.problem.values import values_at
 
@@ -19,7 +19,7 @@ __all__ = [
     "RankedList",
     "BinaryList",
     "WeightRow",
-    "Written",
+    "WrittenRow",
     "broken",
     "coordinates",
     "digest",

@@ -99,7 +99,7 @@ def encoded(rows: Sequence[WeightRow]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRow:
     """A row as it was written: ``lower <= sum of coefficients times the weights of columns <= upper``."""
 
     coefficients: Coefficients
@@ -108,7 +108,7 @@ class Written:
     text: str
 
     @classmethod
-    def read(cls, text: Any, names: Sequence[str], left_out: Sequence[str] = ()) -> Written:
+    def read(cls, text: Any, names: Sequence[str], left_out: Sequence[str] = ()) -> WrittenRow:
         """Read such as ``"age >= 2 * income"``, ``"`blood sugar` <= 0"`` or ``"0 <= a + b <= 1"``; else InputError.
 
         ``left_out`` are columns of the table that get no weight because they hold no numbers, or miss some.
@@ -140,7 +140,7 @@ class _Reader:
             "'age >= 2 * income' or '`blood sugar` <= 0'."
         )
 
-    def row(self) -> Written:
+    def row(self) -> WrittenRow:
         parts, signs = [self.sum()], []
         while self.at < len(self.tokens):
             kind, sign = self.tokens[self.at]
@@ -161,7 +161,7 @@ class _Reader:
         parts = parts[::-1] if signs[0] in MORE else parts
         return self.between(parts)
 
-    def between(self, parts: list[Form]) -> Written:
+    def between(self, parts: list[Form]) -> WrittenRow:
         """The row ``parts[0] <= parts[1]``, or ``parts[0] <= parts[1] <= parts[2]``."""
         if len(parts) == 3:
             if parts[0][0] or parts[2][0]:
@@ -176,11 +176,11 @@ class _Reader:
             return self.written({j: -a for j, a in coefficients.items()}, None, constant)
         return self.written(coefficients, -constant, None)
 
-    def written(self, coefficients: Coefficients, lower: Fraction | None, upper: Fraction | None) -> Written:
+    def written(self, coefficients: Coefficients, lower: Fraction | None, upper: Fraction | None) -> WrittenRow:
         left = {j: a for j, a in coefficients.items() if a}
         if not left:
             raise self.wrong("holds no column, or its columns cancel")
-        return Written(left, lower, upper, self.text)
+        return WrittenRow(left, lower, upper, self.text)
 
     def sum(self) -> Form:
         total: Form = ({}, Fraction(0))

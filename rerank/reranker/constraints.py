@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InfeasibleError, InputError
-from rerank.problem import Problem, Quota, WeightRow, Written
+from rerank.problem import Problem, Quota, WeightRow, WrittenRow
 from rerank.problem.lists import Floats, Indices
 from rerank.search.domain import check_room
 
@@ -40,7 +40,7 @@ def constrained(
     columns ``features`` (p,) of ``names`` are those of the problem; others weigh 0, or as in an affine prior's
     ``coef``.
     """
-    written = [Written.read(text, names, left_out) for text in texts]
+    written = [WrittenRow.read(text, names, left_out) for text in texts]
     rows = [part for row in written for part in _rows(problem, features, row, names, coef)]
     found = replace(problem, rows=tuple(rows))
     try:
@@ -52,7 +52,7 @@ def constrained(
 
 def idle(texts: Sequence[str], features: Indices, names: Sequence[str], anchored: bool) -> list[str]:
     """A sentence on columns of constraints that are not among the ``features`` (p,) and so have no weight, if any."""
-    used = dict.fromkeys(j for text in texts for j in Written.read(text, names).coefficients)
+    used = dict.fromkeys(j for text in texts for j in WrittenRow.read(text, names).coefficients)
     still = [repr(names[j]) for j in used if j not in features]
     if not still:
         return []
@@ -63,7 +63,7 @@ def idle(texts: Sequence[str], features: Indices, names: Sequence[str], anchored
 
 
 def _rows(
-    problem: Problem, features: Indices, row: Written, names: Sequence[str], coef: Floats | None
+    problem: Problem, features: Indices, row: WrittenRow, names: Sequence[str], coef: Floats | None
 ) -> list[WeightRow]:
     """The rows on scaled weights, none if all of them satisfy it; by sum a side counts as often as the sum is 1."""
     if problem.by_sum:
@@ -105,7 +105,7 @@ def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[st
     if problem.by_sum:  # what is normalised are the weights that are fitted
         return "weights from 0 on with sum 1"
     for text in texts:
-        row = Written.read(text, names)
+        row = WrittenRow.read(text, names)
         if coef is None:
             return text
         dense = tuple(row.coefficients.get(j, Fraction(0)) for j in range(len(names)))

@@ -1,7 +1,7 @@
 """The parameters of a fit, each written once: its default, its kind, and how the command line and model files have it.
 
 :class:`rerank.Reranker` takes them, ``rerank fit`` makes its options of them, a model file keeps those that are kept.
-Nothing is imported here that takes time, so that the command line can show its help at once.
+Nothing is imported here but NumPy that takes time, so that the command line can show its help at once.
 """
 
 # ruff: noqa: RUF009 (option returns a field)
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from rerank.errors import InputError
+from rerank.statistics.parse import known
 
 SAME = object()  # a default that is the parameter's own
 
@@ -110,10 +111,7 @@ CANDIDATES = "--candidates is {}; it must be a whole number, 0 for all, or auto.
 FOLDS = "--cross-fit is {}; it must be auto, none or a number of folds."
 DEPTH = "--depth is {}; it must be auto, all or a number."
 RADIUS = "--radius is {}; it must be auto, free or a number."
-STATISTICS = (
-    "auc, pairs, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, "
-    "ap, rr, success@N, pos@top."
-)
+STATISTICS = f"{', '.join(known())}; precision@2% is a share of the list, window2@N has a width."
 STAGES = (
     "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, trees, forest, toppush, ranksvm, "
     "robirank, a column of scores, or none; several, with commas between, are a blend; auto: what held-out rows choose."

@@ -331,7 +331,6 @@ class PosAtTop(WinnerTakesAll):
 
 
 # In the order in which a user sees them listed. A new statistic gets its name here.
-NAMED: tuple[type[RankStatistic], ...] = (
-    *(AUC, Pairs, PartialAUC, WinnerTakesAll, Precision, Window, MRR, DCG, NDCG, PNorm, Recall, RBP),
-    *(AveragePrecision, ReciprocalRank, Success, PosAtTop),
-)
+__all__ = ["AUC", "Pairs", "PartialAUC", "WinnerTakesAll", "Precision", "Window", "MRR", "DCG", "NDCG", "PNorm"]
+__all__ += ["Recall", "RBP", "AveragePrecision", "ReciprocalRank", "Success", "PosAtTop"]
+NAMED: tuple[type[RankStatistic], ...] = tuple(globals()[name] for name in __all__)

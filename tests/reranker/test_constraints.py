@@ -11,7 +11,7 @@ from rerank import Reranker, RerankerCV, describe, verify
 from rerank.certificate import certify, verify_proof
 from rerank.errors import InfeasibleError, InputError
 from rerank.io.page import as_text
-from rerank.problem import Written
+from rerank.problem import WrittenRow
 from rerank.reranker.files import model_file
 from rerank.solvers import Options, gateway
 from tests.cases.drawn import as_table, read_back
@@ -141,7 +141,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_row_says_what_was_written(text: str) -> None:
-    row, (coefficients, lower, upper) = Written.read(text, NAMES), TEXTS[text]
+    row, (coefficients, lower, upper) = WrittenRow.read(text, NAMES), TEXTS[text]
     sides = [
         ({j: s * a for j, a in row.coefficients.items()}, *ends)
         for s, ends in (
@@ -170,7 +170,7 @@ WRONG = [
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_no_row_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(InputError):
-        Written.read(text, NAMES)
+        WrittenRow.read(text, NAMES)
 
 
 @pytest.mark.parametrize("solver", ["search", "highs"])
