@@ -1,7 +1,8 @@
 """What learns from a table as it comes: the check of its rows, names of its columns, and rules that are kept."""
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ class OfTables(BaseEstimator):
     takes_tables = True
     learner = ""
     """What learned, in a word that begins a sentence."""
+    parameters: tuple[str, ...] = ()
+    """Names of the parameters that ``to_dict`` writes."""
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     rules_: list[Rule] | None
@@ -73,6 +76,35 @@ class OfTables(BaseEstimator):
         rules = [Numbers(j, 0.0, False) for j in range(len(names))] if self.rules_ is None else self.rules_
         return encoding.told(rules, self.left_out_, names, self.learner)
 
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Self:
+        """The estimator that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        InputError
+            For anything that :meth:`to_dict` does not write.
+        """
+        try:
+            fitted = cls(**{name: body[name] for name in cls.parameters})
+            fitted._take(body)
+            written = fitted.to_dict()
+            odd = [name for name in sorted({*written, *body}) if _text(written, name) != _text(body, name)]
+        except InputError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            odd = ["the state"]
+        that(not odd, f"{str(odd[0])[:40]} is as to_dict writes it" if odd else "")
+        return fitted
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was learned as plain data."""
+        raise NotImplementedError
+
+    def _take(self, body: Mapping[str, Any]) -> None:
+        """The fitted state of :meth:`to_dict`; entries of another type are made plain, so that they are seen after."""
+        raise NotImplementedError
+
     def _names(self) -> tuple[str, ...]:
         return tuple(map(str, getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])))
 
@@ -96,6 +128,11 @@ class OfTables(BaseEstimator):
         that(every, "each column is used or left out, and all of sparse rows are used")
         self.rules_, self.left_out_, self.n_features_in_ = None if sparse else rules, left_out, n
         return rules
+
+
+def _text(body: Mapping[str, Any], name: str) -> str:
+    """An entry as text, which tells 1, 1.0 and True apart; empty if it is not there."""
+    return json.dumps(body[name], sort_keys=True) if name in body else ""
 
 
 def _rule_in(body: Mapping[str, Any]) -> Rule:

@@ -1,6 +1,5 @@
 """Logistic regression on tables as they come, and the simple variants that are worth a try."""
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Self
@@ -24,8 +23,6 @@ from rerank.scorers import encoding
 from rerank.scorers.base import Floats, weights_of
 from rerank.scorers.encoding import Numbers
 from rerank.scorers.of_tables import OfTables, floats_in, that
-
-PARAMETERS = ("squares", "head", "balanced", "C", "max_iter")
 
 
 class TableLogistic(ClassifierMixin, OfTables):
@@ -68,6 +65,7 @@ class TableLogistic(ClassifierMixin, OfTables):
     """
 
     learner = "Logistic regression"
+    parameters = ("squares", "head", "balanced", "C", "max_iter")
     head_coef_: Floats | None
     head_intercept_: Floats | None
     head_threshold_: float | None
@@ -315,30 +313,8 @@ class TableLogistic(ClassifierMixin, OfTables):
             "head_model": head,
         }
 
-    @classmethod
-    def from_dict(cls, body: Mapping[str, Any]) -> Self:
-        """The estimator that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            For anything that :meth:`to_dict` does not write.
-        """
-        try:
-            fitted = cls(**{name: body[name] for name in PARAMETERS})
-            fitted._check_parameters()
-            fitted._take(body)
-            written = fitted.to_dict()
-            odd = [name for name in sorted({*written, *body}) if _text(written, name) != _text(body, name)]
-        except InputError:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            odd = ["the state"]
-        that(not odd, f"{str(odd[0])[:40]} is as to_dict writes it" if odd else "")
-        return fitted
-
     def _take(self, body: Mapping[str, Any]) -> None:
-        """The fitted state of :meth:`to_dict`; entries of another type are made plain, so that they are seen after."""
+        self._check_parameters()
         sparse = bool(body["sparse"])
         rules, n = self._take_columns(body, sparse), self.n_features_in_
         square_of = [int(j) for j in body["square_of"]]
@@ -387,8 +363,3 @@ def standardised(values: Floats, centre: Any, scale: Any) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         above = values - centre
         return np.where(np.isfinite(above), above / scale, (values / 2 - centre / 2) / (scale / 2))
-
-
-def _text(body: Mapping[str, Any], name: str) -> str:
-    """An entry as text, which tells 1, 1.0 and True apart; empty if it is not there."""
-    return json.dumps(body[name], sort_keys=True) if name in body else ""

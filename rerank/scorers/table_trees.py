@@ -3,7 +3,6 @@
 scikit-learn fits; from then on the trees are arrays of this module, which score the same before and after a file.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
@@ -185,6 +184,8 @@ class TableTrees(OfTables):
     def __init__(self, *, forest: bool = False, random_state: Any = None) -> None:
         self.forest, self.random_state = forest, random_state
 
+    parameters = ("forest",)
+
     @property
     def learner(self) -> str:  # type: ignore[override]
         """What learned, in words."""
@@ -307,27 +308,6 @@ class TableTrees(OfTables):
             "start": self.start_,
             "trees": list(self.nodes_.texts()),
         }
-
-    @classmethod
-    def from_dict(cls, body: Mapping[str, Any]) -> Self:
-        """The estimator that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            For anything that :meth:`to_dict` does not write.
-        """
-        try:
-            fitted = cls(forest=bool(body["forest"]))
-            fitted._take(body)
-            written = fitted.to_dict()
-            odd = json.dumps(written, sort_keys=True) != json.dumps(dict(body), sort_keys=True)
-        except InputError:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            odd = True
-        that(not odd, "every entry is as to_dict writes it")
-        return fitted
 
     def _take(self, body: Mapping[str, Any]) -> None:
         self._take_columns(body)
