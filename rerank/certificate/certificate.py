@@ -233,12 +233,12 @@ def check_claim(
     for name, claim, exact in (("value", value, certificate.value), ("statistic", statistic, certificate.statistic)):
         if claim is not None and not claim - tolerance <= exact:
             raise CertificateError(
-                f"A {name} of {_shown(claim)} was claimed, but the weights are worth {_shown(exact)} when recomputed "
+                f"A {name} of {_as_text(claim)} was claimed, but the weights are worth {_as_text(exact)} when recomputed "
                 "exactly; do not use this result, and take solver='search' if a solver reported it."
             )
     if bound is not None and not bound + tolerance >= certificate.value:
         raise CertificateError(
-            f"A bound of {_shown(bound)} was claimed, but these weights are worth {_shown(certificate.value)}, which "
+            f"A bound of {_as_text(bound)} was claimed, but these weights are worth {_as_text(certificate.value)}, which "
             "is more; the proof is wrong, do not use it."
         )
 
@@ -268,10 +268,10 @@ def recheck(problem: Problem, certificate: Certificate) -> Certificate:
         if stated != found:
             hint = "these are not the data it was made from" if name == "data_sha256" else "it was altered"
             raise CertificateError(
-                f"The certificate states {name} = {_shown(stated)}, recomputed it is {_shown(found)}: {hint}."
+                f"The certificate states {name} = {_as_text(stated)}, recomputed it is {_as_text(found)}: {hint}."
             )
     return again
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return f"{float(value):.17g}" if isinstance(value, (float, Fraction)) else repr(value)

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said, write_page
+from rerank.cli.common import (
+    FEASIBLE,
+    PROVED,
+    AsJson,
+    Outputs,
+    answer,
+    entries,
+    say,
+    tell,
+    warnings_as_lines,
+    write_page,
+)
 from rerank.cli.inputs import (
     Data,
     RawIds,
@@ -107,7 +118,7 @@ def fit(
     assert table.y is not None
     X = named_table(table)
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
-    with warnings_said(LeakWarning, others=True):
+    with warnings_as_lines(LeakWarning, others=True):
         est.fit(X, table.y, table.qid, table.sample_weight, people=people)
     outputs = Outputs()
     filed = replace(est.result_, asked={**(est.result_.asked or {}), "read": read})

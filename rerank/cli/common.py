@@ -71,7 +71,7 @@ def silence() -> None:
 
 
 @contextmanager
-def warnings_said(kind: type[Warning], others: bool = False) -> Iterator[None]:
+def warnings_as_lines(kind: type[Warning], others: bool = False) -> Iterator[None]:
     """Warnings of a kind as lines on standard error, each once; with ``others`` what else Python would show, too."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", kind)

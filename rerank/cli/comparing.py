@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said
+from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_as_lines
 from rerank.cli.inputs import Data, named_table, read_data, refuse_idle, with_columns, with_ideal
 from rerank.errors import LeakWarning, unknown
 from rerank.reranker.options import STATISTICS, split_names
@@ -60,7 +60,7 @@ def compare(
     tried = [*in_use, *(split_names(methods) or ())]
     asked: dict[str, Any] = {"folds": folds, "time_limit": time_limit, "n_jobs": jobs, "random_state": seed}
     given = (table.qid, table.sample_weight, None, table.ideal_gains, table.groups)
-    with warnings_said(LeakWarning):
+    with warnings_as_lines(LeakWarning):
         found = comparison.compare(named_table(table), table.y, stat, *given, methods=tried, verbose=1, **asked)
     told = entries(found, "statistic", "take", "sentence", "folds", "list_length")
     _answered(found, plot, as_json, told | {"methods": found.table})
@@ -94,7 +94,7 @@ def frontier(
     X, y = named_table(table), table.y
     common: dict[str, Any] = {"n_jobs": jobs, "random_state": seed, "verbose": 1}
     assert y is not None
-    with warnings_said(LeakWarning):
+    with warnings_as_lines(LeakWarning):
         if questions:
             card = Scorecard(stat, validation=folds, **common)
             found = card.frontier(most, X, y, table.qid, table.sample_weight, time_limit=time_limit)

@@ -184,12 +184,12 @@ def take(
 ) -> None:
     """Read a solver's solution back into a model. Its value is recomputed exactly, a bound of the solver is not."""
     from rerank.io.paths import check_outputs
-    from rerank.reranker.files.document import save
+    from rerank.reranker.files.document import write_state
     from rerank.reranker.files.export import BoundClaim, imported
 
     check_outputs([program, program.with_suffix(".json"), solution], {"--model": model})
     state = imported(program, solution, dialect, BoundClaim(bound, by, prove))
-    save(state, model)
+    write_state(state, model)
     if as_json:
         answer({"model": str(model), **state.result.to_dict(), "coef": state.named_weights()})
     else:

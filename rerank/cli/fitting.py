@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, Details, Outputs, answer, exit_code, say, tell, warnings_said
+from rerank.cli.common import AsJson, Details, Outputs, answer, exit_code, say, tell, warnings_as_lines
 from rerank.cli.inputs import Data, read_data, refuse_idle, some_of, with_columns, with_ideal, with_options
 from rerank.errors import InputError, LeakWarning
 from rerank.reranker.options import RerankerOptions, parameters, split_names
@@ -69,7 +69,7 @@ def fit(
     from rerank.reranker.cross_fit import asked_folds
     from rerank.reranker.describe import describe
     from rerank.reranker.estimator import Reranker
-    from rerank.reranker.files.document import save
+    from rerank.reranker.files.document import write_state
     from rerank.reranker.files.model_file import check_size, encode
     from rerank.reranker.members import MEMBERS, members_of, reranked
     from rerank.reranker.task import task_of
@@ -99,14 +99,14 @@ def fit(
     say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    with warnings_said(LeakWarning, others=True):
+    with warnings_as_lines(LeakWarning, others=True):
         found, why, draw = fitted(est, table, folds, safeguard)
         if holdout is not None:
             est.set_params(checkpoint=None, proof=False)
             why.append(held_out_gain(lambda rows: fitted(est, rows, folds, safeguard)[0], table, holdout, est))
     outputs = Outputs()
     written = outputs.written
-    outputs.file("model", model, lambda path: save(replace(found.state_, columns_read=read), path))
+    outputs.file("model", model, lambda path: write_state(replace(found.state_, columns_read=read), path))
     if proof is not None:
         _write_proof(outputs, proof, found.result_.proof)
     with outputs.one():

@@ -192,7 +192,7 @@ def scores_shown(est: Reranker, table: Table) -> Any:
     """The score of each row that people see: that of ``decision_function``, or within a list what orders it."""
     if est.state_.by_threshold:
         return est.decision_function(table.X, table.qid)
-    return est.list_scores(table.X, lists_said(table))
+    return est.list_scores(table.X, lists_for_model(table))
 
 
 def named_table(table: Table) -> Any:
@@ -276,7 +276,7 @@ def read_for(
     return doc, there(table) if need_label else table
 
 
-def lists_said(table: Table) -> Any:
+def lists_for_model(table: Table) -> Any:
     """The lists of a table for a model; without any all rows are one list, as :func:`read_for` has said."""
     from rerank.ranks.lists import ONE_LIST
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import floor, isfinite, log10, nan
 from typing import TYPE_CHECKING, Any
 
-from rerank.cli.inputs import lists_said, scores_shown
+from rerank.cli.inputs import lists_for_model, scores_shown
 from rerank.io.page import Beside, Cells, Folded, Items, Part, Picture, Words
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def ranked(est: Reranker, table: Table, own: bool) -> RankedTable:
     from rerank.ranks.lists import places_by_list
     from rerank.statistics.derived import Share
 
-    scores, first = est.list_scores(table.X, lists_said(table)), est.first_stage_scores(table.X)
+    scores, first = est.list_scores(table.X, lists_for_model(table)), est.first_stage_scores(table.X)
     before = None if first is None else places_by_list(first, table.qid)
     stat, (lead, chance) = est.state_.task.quoted, lead_of(est, table, scores, first)
     depth = stat.of(len(table)).depth if isinstance(stat, Share) and table.qid is None else stat.depth
@@ -256,7 +256,10 @@ def the_list(found: RankedTable, beside: Cols) -> Section:
     columns = _about_rows(found, order, beside)
     named = any(one.columns for one in why)
     if named:
-        columns["moved most by" if est.reranks_ else "score most due to"] = ("left", [_told(one) for one in why])
+        columns["moved most by" if est.reranks_ else "score most due to"] = (
+            "left",
+            [_columns_moved(one) for one in why],
+        )
     cells = [[*columns], *map(list, zip(*(values for _, values in columns.values())))]
     shown = Cells(cells, [side for side, _ in columns.values()], True, depth if table.qid is None else None, named)
     which = "best" if table.qid is None else f"best {n_shown} of each list, in the order of their names:"
@@ -305,7 +308,7 @@ def _meaning(found: RankedTable) -> str:
     )
 
 
-def _told(reason: Reason) -> str:
+def _columns_moved(reason: Reason) -> str:
     """The columns in a line that breaks between them only."""
     added = reason.columns or ()
     return ", ".join(f"{short_name(name)}\N{NO-BREAK SPACE}{amount:+.2g}" for name, amount in added)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.cli.common import say
-from rerank.cli.inputs import lists_said
+from rerank.cli.inputs import lists_for_model
 from rerank.errors import InputError, RerankError
 
 if TYPE_CHECKING:
@@ -59,6 +59,6 @@ def check_one_list(path: Path | None, table: Table) -> None:
 def list_drawn(est: Reranker, table: Table, n: int) -> Any:
     """Relevant rows found by rows looked at; without any in the table, what puts the first ``n`` rows there."""
     if table.y is not None and (table.y > 0).any():
-        return est.plot(table.X, table.y, qid=lists_said(table))
+        return est.plot(table.X, table.y, qid=lists_for_model(table))
     names = None if table.ids is None else list(table.ids)
-    return est.plot_contributions(table.X, min(n, MOST_ROWS), names, qid=lists_said(table))
+    return est.plot_contributions(table.X, min(n, MOST_ROWS), names, qid=lists_for_model(table))

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_said, working, write_page
+from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_as_lines, working, write_page
 from rerank.cli.inputs import (
     Columns,
     Data,
     Model,
     RawIds,
     cells_beside,
-    lists_said,
+    lists_for_model,
     ranker,
     read_for,
     refuse_idle,
@@ -73,8 +73,8 @@ def rank(
     check_outputs([model, *with_ideal(data)], {"--output": output, "--plot": plot})
     doc, table = _to_rank(model, data, columns, plot)
     est = ranker(doc, model)
-    with warnings_said(InputWarning):
-        places = est.rank(table.X, said := lists_said(table))
+    with warnings_as_lines(InputWarning):
+        places = est.rank(table.X, said := lists_for_model(table))
         as_run = output is not None and output.suffix != ".csv"  # its scores have to order the lines
         scores = est.list_scores(table.X, said) if as_run else scores_shown(est, table)
     names = row_names(table)
@@ -191,7 +191,7 @@ def score(
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, 0))
     stat, weights = est.state_.task.quoted, entries(table, "sample_weight", "ideal_gains")
-    value = est.score(table.X, table.y, lists_said(table), **weights)
+    value = est.score(table.X, table.y, lists_for_model(table), **weights)
     scores, first, tied = est.first_stage_scores(table.X), None, ""
     if scores is not None:
         given = {"gain": est.gain, **weights}

@@ -68,7 +68,7 @@ def waited(seconds: float) -> None:
         _state = _state._replace(spent=_state.spent + seconds)
 
 
-def load(*names: str) -> Any:
+def load_modules(*names: str) -> Any:
     """Import modules that a fit needs, while the clock stands still; returns the last of them."""
     with uncounted():
         return [importlib.import_module(name) for name in names][-1]

@@ -12,7 +12,7 @@ from rerank.errors import InputError
 from rerank.io.arrays import check_matrix, plain_numbers
 from rerank.problem.lists import Counts, Floats, Indices, RankedList
 from rerank.problem.problem import Problem
-from rerank.ranks.evaluator import shown, shown_of_lists, won_pairs
+from rerank.ranks.evaluator import scale_of, scales_of_lists, won_pairs
 from rerank.ranks.lists import rows_by_list
 from rerank.ranks.row_gains import LARGEST
 from rerank.statistics import AUC, RankStatistic
@@ -69,7 +69,7 @@ def _listed(
     sizes = {own.size for own in every}
     earned, hits = {n: statistic.coefficients(n) for n in sizes}, {n: statistic.hit_weights(n) for n in sizes}
     found: list[RankedList | None] = [None] * len(every)
-    for q, (offset, scale) in enumerate(shown_of_lists(statistic, every, missed)):
+    for q, (offset, scale) in enumerate(scales_of_lists(statistic, every, missed)):
         if not scale > 0:
             continue
         head, tail = heads[q], tails[q]
@@ -127,7 +127,7 @@ def _lists_of_pairs(
 
     InputError if these lists would have more than ``MOST_STATED`` rows.
     """
-    scale = shown(statistic, np.concatenate([head, tail]), missed)[1]
+    scale = scale_of(statistic, np.concatenate([head, tail]), missed)[1]
     if not scale > 0:
         return []
     levels, counts = np.unique(head, return_counts=True)

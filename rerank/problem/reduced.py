@@ -16,7 +16,7 @@ from rerank.problem.lists import Floats, Indices, RankedList
 from rerank.problem.problem import Problem
 from rerank.problem.quotas import check_quotas, unmet
 from rerank.problem.scaling import scale_columns
-from rerank.ranks.evaluator import shown
+from rerank.ranks.evaluator import scale_of
 from rerank.statistics import RankStatistic
 
 ROUNDING = 1e-13  # bound on the rounding of a score and of its ends, relative to the sizes of what is added up
@@ -64,7 +64,7 @@ def reduced_problem(
     least = float(np.partition(ends, -depth)[-depth]) if ends.size >= depth else -np.inf
     least -= float(options.get("epsilon", 1e-4))
     rows = np.flatnonzero(upper > least)
-    offset, scale = shown(statistic, gains, np.empty(0))
+    offset, scale = scale_of(statistic, gains, np.empty(0))
     coefficients = statistic.coefficients(gains.size)[gains.size - rows.size :].copy()
     listed = RankedList(np.arange(rows.size), gains[rows], coefficients, 1.0, -offset, scale, None, statistic.alone)
     on_rows = [quota.of(np.flatnonzero(np.isin(rows, quota.rows))) for quota in quotas]

@@ -17,7 +17,7 @@ from rerank.ranks.row_gains import Floats
 from rerank.statistics import RankStatistic, presentation
 from rerank.statistics.base import TIES, Ties, by_size, presentations, sorted_by_list, sums
 
-__all__ = ["Evaluator", "Ties", "shown"]
+__all__ = ["Evaluator", "Ties", "scale_of"]
 
 
 class Evaluator:
@@ -25,7 +25,7 @@ class Evaluator:
 
     def __init__(self, statistic: RankStatistic, lists: Sequence[OneList]) -> None:
         self.statistic, self.lists = statistic, lists
-        self.shown = shown_of_lists(statistic, [one.gains for one in lists], [one.missed for one in lists])
+        self.shown = scales_of_lists(statistic, [one.gains for one in lists], [one.missed for one in lists])
         self._known: tuple[NDArray[Any], dict[Ties, list[float | None]]] = np.empty(0), {}  # the last scores' values
 
     @cached_property
@@ -246,10 +246,10 @@ def _sizes(parts: Sequence[NDArray[Any]]) -> Indices:
     return np.array([part.size for part in parts], dtype=np.intp)
 
 
-def shown_of_lists(
+def scales_of_lists(
     statistic: RankStatistic, gains: Sequence[Floats], missed: Sequence[Floats]
 ) -> list[tuple[float, float]]:
-    """:func:`shown` of many lists at once."""
+    """:func:`scale_of` of many lists at once."""
     sizes, every = _sizes(gains), np.concatenate([np.empty(0), *gains])
     number, (offsets, scales) = np.repeat(np.arange(sizes.size), sizes), np.zeros((2, sizes.size))
     if statistic.by_order:
@@ -263,11 +263,11 @@ def shown_of_lists(
         offsets[relevant], scales[relevant] = presentations(statistic, *some)
     found = list(zip(offsets.tolist(), scales.tolist()))
     for q in np.flatnonzero(_sizes(missed)).tolist():
-        found[q] = shown(statistic, gains[q], missed[q])
+        found[q] = scale_of(statistic, gains[q], missed[q])
     return found
 
 
-def shown(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:
+def scale_of(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:
     """Offset and scale of a list, the scale with the items that were missed; scale 0 where no item has a gain."""
     if statistic.by_order:
         if missed.size:

@@ -26,7 +26,7 @@ from rerank.errors import InputError
 from rerank.io.options import whole
 from rerank.io.texts import Indices, Keys, Texts
 from rerank.io.trec import RunRows
-from rerank.ranks.evaluator import Evaluator, shown
+from rerank.ranks.evaluator import Evaluator, scale_of
 from rerank.ranks.lists import OneList
 from rerank.ranks.row_gains import Floats, Gain, asks_relevance, gain_of, weighted_gains
 from rerank.statistics import DCG, Precision, RankStatistic, parse
@@ -250,7 +250,7 @@ def chance_of(measure: Measure, placed: Placed, gain: Gain, level: int) -> Float
     size = placed.lengths[query]
     mean = {int(n): float(statistic.coefficients(int(n)).mean()) for n in np.unique(size)}
     raw = _sum(placed, query, gains * np.array([mean[n] for n in size.tolist()]))
-    return _shown(statistic, placed, raw, pool) / _places(statistic)
+    return _as_quoted(statistic, placed, raw, pool) / _places(statistic)
 
 
 def gains_of(grades: Floats, statistic: RankStatistic, gain: Gain, level: int) -> Floats:
@@ -283,10 +283,10 @@ def _by_place(statistic: RankStatistic, placed: Placed, gains: Floats, pool: Flo
         hits = statistic.hit_weights(int(above.max()) + 1)
         assert hits is not None
         earned = earned * hits[above]
-    return _shown(statistic, placed, _sum(placed, query, earned * gains), pool)
+    return _as_quoted(statistic, placed, _sum(placed, query, earned * gains), pool)
 
 
-def _shown(statistic: RankStatistic, placed: Placed, raw: Floats, pool: Floats) -> Floats:
+def _as_quoted(statistic: RankStatistic, placed: Placed, raw: Floats, pool: Floats) -> Floats:
     """Raw sums as people quote them; see :func:`rerank.statistics.presentation`."""
     there = placed.lengths > 0
     if statistic.per_relevant:
@@ -295,7 +295,7 @@ def _shown(statistic: RankStatistic, placed: Placed, raw: Floats, pool: Floats) 
         return _share(raw, _ideal(statistic, placed.pool, pool) if statistic.normalised else there * 1.0) * there
     found = np.zeros(raw.size)
     for one in placed.lists(pool[placed.judged], pool):
-        offset, scale = shown(statistic, one.gains, one.missed)
+        offset, scale = scale_of(statistic, one.gains, one.missed)
         found[one.name] = (raw[one.name] - offset) / scale if scale > 0 else 0.0
     return found
 

@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.errors.compiling import compiling_time, load, watch, working_time
+from rerank.errors.compiling import compiling_time, load_modules, watch, working_time
 from rerank.errors.stops import current
 
 NEEDED = ("scipy.optimize", "scipy.spatial.distance")
@@ -29,7 +29,7 @@ class Clock:
         if time_limit is not None and not (number and time_limit >= 0):
             raise InputError(f"time_limit is {time_limit!r}; it must be None or a number of seconds, 0 or more.")
         self._began, self._compiled = time.monotonic(), compiling_time()
-        load(*NEEDED)
+        load_modules(*NEEDED)
         watch()
         self._set_out = working_time()
         self.limit = math.inf if time_limit is None else float(time_limit)

@@ -441,7 +441,7 @@ class Reranker(RerankerOptions, Ranker):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""
-        document.save(self._fitted(), path)
+        document.write_state(self._fitted(), path)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn's tools do; one by its last name with a warning."""
@@ -496,7 +496,7 @@ def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
     first_stage : fitted estimator, optional
         Needed if the model's first stage was not affine in the features.
     """
-    return restored(document.load(path, first_stage))
+    return restored(document.read_state(path, first_stage))
 
 
 def restored(state: FittedState) -> Reranker:

@@ -358,12 +358,12 @@ def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
     if sparse:
         plain = not options
     elif plain and columns.numeric.size < len(columns.inputs):
-        from rerank.scorers.encoding import Numbers, learned, told
+        from rerank.scorers.encoding import Numbers, learned, learned_in_words
 
         rules, left_out = learned(rows.given, None, columns.inputs)
         complete = set(columns.numeric.tolist())
         plain = bool(rules) and all(isinstance(rule, Numbers) and rule.at in complete for rule in rules)
-        said = told(rules, left_out, columns.inputs, TableLogistic.learner) if plain else ""
+        said = learned_in_words(rules, left_out, columns.inputs, TableLogistic.learner) if plain else ""
     if not plain:
         return TableLogistic(**options), ""
     from sklearn.linear_model import LogisticRegression

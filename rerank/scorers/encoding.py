@@ -209,7 +209,7 @@ def _is_container(kind: type) -> bool:
     return issubclass(kind, _CONTAINERS) or hasattr(kind, "to_list")
 
 
-def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str], who: str) -> str:
+def learned_in_words(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str], who: str) -> str:
     """A sentence: which columns ``who`` learned from, and which not and why."""
     counts = [sum(isinstance(rule, kind) for rule in rules) for kind in (Numbers, TextLevels)]
     kinds = [(count, word) for count, word in zip(counts, ("numbers", "text")) if count]

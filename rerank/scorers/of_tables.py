@@ -74,7 +74,7 @@ class OfTables(BaseEstimator):
         """
         names = list(self._names() if input_features is None else input_features)
         rules = [Numbers(j, 0.0, False) for j in range(len(names))] if self.rules_ is None else self.rules_
-        return encoding.told(rules, self.left_out_, names, self.learner)
+        return encoding.learned_in_words(rules, self.left_out_, names, self.learner)
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:

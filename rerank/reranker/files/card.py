@@ -53,7 +53,7 @@ def verified_card(
         if why:
             left |= dict.fromkeys((f"fit.{name}" for name in claims), (why, True))
             left["cut"] = why, True
-    checks = tuple(Check(one.name, _shown(one.stated), _shown(one.found), one.holds) for one in compared)
+    checks = tuple(Check(one.name, _as_text(one.stated), _as_text(one.found), one.holds) for one in compared)
     return Report(checks, tuple(remarks), tuple(Unchecked(name, *each) for name, each in left.items()))
 
 
@@ -100,5 +100,5 @@ def _proof(found: OfRows, compared: list[FiledEntry], remarks: list[str]) -> str
     return ""
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)

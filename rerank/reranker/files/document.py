@@ -151,12 +151,12 @@ def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str
     return found
 
 
-def save(state: FittedState, path: str | os.PathLike[str]) -> None:
+def write_state(state: FittedState, path: str | os.PathLike[str]) -> None:
     """Write the model file."""
     model_file.write(path, document(state))
 
 
-def load(path: str | os.PathLike[str], first_stage: Any = None) -> FittedState:
+def read_state(path: str | os.PathLike[str], first_stage: Any = None) -> FittedState:
     """The fitted state of a model file."""
     return state_of(model_file.read(path), first_stage, str(path))
 

@@ -406,7 +406,7 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
     return state, problem, {**data, "constant": constant}
 
 
-def _alone(w: Floats, problem: Problem, name: str) -> Floats:
+def _by_direction(w: Floats, problem: Problem, name: str) -> Floats:
     """Weights that stand alone, divided by their largest size where only their direction counts."""
     if problem.limits is None:
         return w / max(1.0, float(np.abs(w).max(initial=0.0)))
@@ -426,7 +426,7 @@ def _solved_by_file(
     counted, name = check_rows(path, program), Path(path).name
     solution, given, x = _read(path, program, program.weights, dialect)
     claim, alone = None if x is None else program.objective(x), x is None
-    given = _alone(given, problem, name) if alone else given
+    given = _by_direction(given, problem, name) if alone else given
     given = np.clip(given, *(problem.limits or (-1.0, 1.0)))
     best = polished(problem, allowed(problem, normalised(given, problem.limits)), claim, nearly=alone)
     old = state.result

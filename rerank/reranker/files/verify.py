@@ -152,7 +152,7 @@ def verify(
             stand_in = object() if first_stage is None and opaque is not None else first_stage
             state = documents.state_of(doc, stand_in, where)
             lacking = "the table of the fit" if table is None else f"the first stage {opaque}, which is not in the file"
-            again = _alone(findings, state, lacking)
+            again = _checked_alone(findings, state, lacking)
         if again is not None:
             findings.compare(again, named)
         return findings.report()
@@ -183,7 +183,7 @@ class _Findings:
 
     def check(self, name: str, stated: Any, recomputed: Any, holds: bool) -> None:
         """Note a check."""
-        self.checks.append(Check(name, _shown(stated), _shown(recomputed), bool(holds)))
+        self.checks.append(Check(name, _as_text(stated), _as_text(recomputed), bool(holds)))
 
     def compare(self, again: FittedState, named: str | None) -> None:
         """Check every entry of the file against the state that follows, as it would be saved."""
@@ -215,7 +215,7 @@ class _Findings:
                 self.check(wrong[0], stated.get(wrong[0], "-"), follows.get(wrong[0], "-"), False)
             elif known and top not in self.open and top not in self.given:
                 more = "" if len(names) == 1 else f" and {len(names) - 1} more"
-                self.check(top, _shown(stated.get(names[0], "-")) + more, "the same", True)
+                self.check(top, _as_text(stated.get(names[0], "-")) + more, "the same", True)
 
     def report(self) -> Report:
         """The report: what is neither checked, nor open or given for a reason of its own, stays open."""
@@ -244,7 +244,7 @@ def _check_columns(findings: _Findings, table: Table) -> None:
             findings.check(f"settings.{entry}", name, f"{read.get(role)}, as the table was read", False)
 
 
-def _alone(findings: _Findings, state: FittedState, lacking: str) -> FittedState:
+def _checked_alone(findings: _Findings, state: FittedState, lacking: str) -> FittedState:
     """The state of which the statements of the file follow from each other."""
     result = findings.result
     if result.status in documents.UNFITTED:
@@ -526,7 +526,7 @@ def _same(left: Any, right: Any, exact: bool) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, np.ndarray | tuple):
         value = f"{len(value)} entries" if len(value) != 1 else "1 entry"
     text = f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -29,7 +29,7 @@ from rerank.reranker.data import Data
 from rerank.reranker.describe import Result, number
 from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
-from rerank.reranker.files.document import save as save_document
+from rerank.reranker.files.document import write_state
 from rerank.reranker.fit import unsearched
 from rerank.reranker.fusion.alpha import AlphaCurve, alpha_curve
 from rerank.reranker.fusion.choice import MANY_QUERIES, Chosen, Kind, Trial, untold, weights_by_kind
@@ -325,7 +325,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         table_path, model_path, proof_path = (where / name for name in AUDIT_FILES)
         with together():
             write_csv(table_path, table, label="grade")
-            save_document(replace(state, columns_read=read), model_path)
+            write_state(replace(state, columns_read=read), model_path)
             save_proof(state.result.proof, proof_path)
 
     def report(self) -> str:

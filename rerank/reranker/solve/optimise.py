@@ -61,7 +61,7 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     else:
         if task.epsilon is not None:
             safe_epsilon(problem, problem.epsilon)
-        solution = (_search_then_program if task.presolve else alone)(problem, task, clock, start)
+        solution = (_search_then_program if task.presolve else solve_program)(problem, task, clock, start)
     solution = bounded_by_ideal(problem, solution).within_bound()
     value, bound = solution.value, solution.bound
     end = Moment(clock.spent, value, bound)
@@ -120,7 +120,7 @@ def _searched(
     began = clock.spent
     course = [Moment(began, -math.inf, problem.ideal)]  # what is known before the first round
     kept = None if task.judged else lambda now: course.append(Moment(began + now.seconds, now.value, now.bound))
-    with clock.phase("search"), _shown(task.verbose, claimed(problem, task), kept) as show:
+    with clock.phase("search"), _live_progress(task.verbose, claimed(problem, task), kept) as show:
         found = search.solve(
             problem,
             time_limit=limit,
@@ -179,7 +179,9 @@ def claimed(problem: Problem, task: Task) -> str:
 
 
 @contextmanager
-def _shown(verbose: int, name: str, kept: Callable[[Any], None] | None) -> Iterator[Callable[[Any], None] | None]:
+def _live_progress(
+    verbose: int, name: str, kept: Callable[[Any], None] | None
+) -> Iterator[Callable[[Any], None] | None]:
     """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on; it is ``kept``, too."""
     told = claims(name)
     with (
@@ -224,7 +226,7 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
         return math.inf
 
 
-def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
+def solve_program(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """Solve the plain program of ``task.formulation``, with a start from a short line search."""
     programs.check_stated()
     name = task.formulation

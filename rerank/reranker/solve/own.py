@@ -17,7 +17,7 @@ from scipy import sparse
 
 from formulations.program import Program
 from rerank.errors import CertificateError, InputError
-from rerank.errors.compiling import load
+from rerank.errors.compiling import load_modules
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
@@ -242,7 +242,7 @@ class OwnProgram:
         if (lead & (layout.wins.state == LOST)).any():
             return None
         every_lead = layout.instance.options.epsilon - float(TIED)
-        assigned = load(f"formulations.{self.base.formulation}").assignment(model, w, every_lead)
+        assigned = load_modules(f"formulations.{self.base.formulation}").assignment(model, w, every_lead)
         if assigned.values is None:
             return None
         y = np.where(self.added, 0.0, x)

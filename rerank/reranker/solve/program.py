@@ -16,7 +16,7 @@ import numpy as np
 from formulations.errors import FormulationError
 from formulations.program import Program
 from rerank.errors import InputError, nearest, unknown
-from rerank.errors.compiling import load
+from rerank.errors.compiling import load_modules
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import ends_of
@@ -108,7 +108,7 @@ class StatedProgram:
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
         w = w / w.sum() if self.problem.by_sum else w
-        assigned = load(f"formulations.{self.formulation}").assignment(self.model, w)
+        assigned = load_modules(f"formulations.{self.formulation}").assignment(self.model, w)
         if assigned.values is None:
             return None, assigned.violated
         return self.program.vector(assigned.values), None
@@ -194,7 +194,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
             u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1) for u in problem.units
         )
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
-    return load(f"formulations.{formulation}"), {
+    return load_modules(f"formulations.{formulation}"), {
         **ranked,
         "C": problem.C,
         "max_features": problem.max_features,
