@@ -233,13 +233,13 @@ def check_claim(
     for name, claim, exact in (("value", value, certificate.value), ("statistic", statistic, certificate.statistic)):
         if claim is not None and not claim - tolerance <= exact:
             raise CertificateError(
-                f"A {name} of {_as_text(claim)} was claimed, but the weights are worth {_as_text(exact)} when recomputed "
-                "exactly; do not use this result, and take solver='search' if a solver reported it."
+                f"A {name} of {_as_text(claim)} was claimed, but the weights are worth {_as_text(exact)} when "
+                "recomputed exactly; do not use this result, and take solver='search' if a solver reported it."
             )
     if bound is not None and not bound + tolerance >= certificate.value:
         raise CertificateError(
-            f"A bound of {_as_text(bound)} was claimed, but these weights are worth {_as_text(certificate.value)}, which "
-            "is more; the proof is wrong, do not use it."
+            f"A bound of {_as_text(bound)} was claimed, but these weights are worth {_as_text(certificate.value)}, "
+            "which is more; the proof is wrong, do not use it."
         )
 
 
