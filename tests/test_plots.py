@@ -16,7 +16,8 @@ import matplotlib.pyplot as plt
 from rerank import plots
 from rerank.certificate import LeafBoxes
 from rerank.errors import InputError
-from rerank.problem import Problem, problem_of, values_at
+from rerank.problem import Problem, problem_of
+from rerank.problem.values import values_at
 from rerank.solvers import Progress
 from rerank.statistics import parse
 from tests.cases.refuses import refuses

@@ -21,7 +21,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import arrays
 from benchmarks.exact import rivals
 from benchmarks.exact.data import lists, varying
-from rerank.problem import Problem, problem_of, values_at
+from rerank.problem import Problem, problem_of
+from rerank.problem.values import values_at
 from rerank.search import compile_kernels, line_search, solve
 from rerank.statistics import parse
 

@@ -27,8 +27,9 @@ from numpy.typing import ArrayLike
 from rerank.certificate.lists import Counted, check_quotas, counted_pairs
 from rerank.certificate.standing import ExactOrder, standing
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Margin, Problem, broken, digest
+from rerank.problem import Margin, Problem, digest
 from rerank.problem.lists import Floats
+from rerank.problem.rows import broken
 from rerank.ranks.rationals import from_text, to_text, value_down
 
 Number = float | Fraction

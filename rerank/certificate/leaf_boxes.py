@@ -8,8 +8,9 @@ import numpy as np
 from rerank.certificate.check.tree import Boxes
 from rerank.certificate.proof_check import verify_proof
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem, Proof, coordinates
+from rerank.problem import Problem, Proof
 from rerank.problem.lists import Floats, Indices
+from rerank.problem.problem import coordinates
 
 
 @dataclass(frozen=True, eq=False)

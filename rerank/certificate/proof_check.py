@@ -25,8 +25,9 @@ from rerank.certificate.check.leaves import LeafCheck, Seen
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
 from rerank.certificate.lists import check_quotas, exact_scores, meets_quotas
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem, Proof, broken, digest
+from rerank.problem import Problem, Proof, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
+from rerank.problem.rows import broken
 
 CLOSE = Fraction(1, 10**12)  # by how much a claimed value may be off, relative to what was summed up
 

@@ -379,6 +379,6 @@ def _grid(problem: Problem, columns: NDArray[np.intp], face: Face, points: int) 
 
 
 def _values(problem: Problem, weights: Floats) -> Floats:
-    from rerank.problem import values_at
+    from rerank.problem.values import values_at
 
     return values_at(problem, weights)

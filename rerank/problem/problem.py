@@ -130,7 +130,7 @@ class Problem:
 
     @cached_property
     def scaled(self) -> Floats:
-        """Features in [0, 1]; see :func:`rerank.problem.scale_columns`."""
+        """Features in [0, 1]; see :func:`rerank.problem.scaling.scale_columns`."""
         return scale_columns(self.X, self.low, self.high)
 
     @cached_property

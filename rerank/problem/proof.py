@@ -68,7 +68,7 @@ class Proof:
         The best weights found, in scaled space.
     flip : int8 (d,)
         -1 where a weight must not be positive, else 1.  Boxes and lines are those of coordinates
-        (:func:`rerank.problem.coordinates`), ``flip * w`` where weights have no limits.
+        (:func:`rerank.problem.problem.coordinates`), ``flip * w`` where weights have no limits.
     supports : tuple of intp arrays
         Sets of features that may carry weight, small sets first.
     left_out : int or None

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InfeasibleError, InputError
-from rerank.problem import Problem, Quota, WeightRow, WrittenRow
+from rerank.problem import Problem, Quota, WeightRow
 from rerank.problem.lists import Floats, Indices
+from rerank.problem.rows import WrittenRow
 from rerank.search.domain import check_room
 
 

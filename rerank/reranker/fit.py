@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.certificate import value_of
+from rerank.certificate.certificate import value_of
 from rerank.errors import CertificateError, InfeasibleError, InputError
 from rerank.errors.stops import limited, protected
 from rerank.errors.telling import Note, of_kind

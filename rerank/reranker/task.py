@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
+from rerank.io.margin import margin_of
 from rerank.io.options import one_of, real, seed, whole
-from rerank.problem import Margin, Quota, margin_of
+from rerank.problem import Margin, Quota
 from rerank.problem.quotas import quotas_of
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.constraints import texts_of

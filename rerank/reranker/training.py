@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.certificate import average_of
+from rerank.certificate.standing import average_of
 from rerank.errors import InputError, nearest
-from rerank.problem import Problem, Quota, RankedList, stated_lists
+from rerank.problem import Problem, Quota, RankedList
+from rerank.problem.build import stated_lists
 from rerank.problem.lists import Floats, Indices, rows_of
 from rerank.problem.quotas import groups_of
 from rerank.problem.reduced import depth_of, reduced_problem

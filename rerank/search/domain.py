@@ -1,6 +1,6 @@
 """Which weights the search may choose: the surface of a cube, or in anchored problems a box of corrections.
 
-The search works in coordinates (:func:`rerank.problem.coordinates`). On the cube only the direction of weights counts,
+The search works in coordinates (:func:`rerank.problem.problem.coordinates`). On the cube only the direction of weights counts,
 and its normal form has ``max_j |v_j| = 1``. In an anchored problem the first coordinate is 1 and stays 1.
 
 Rows on the weights cut the domain. Boxes of it are as if there were none; a box that a row excludes holds no point, and
@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InfeasibleError
-from rerank.problem import Problem, WeightRow, broken, coordinates
+from rerank.problem import Problem, WeightRow
 from rerank.problem.lists import Floats, Indices
+from rerank.problem.problem import coordinates
+from rerank.problem.rows import broken
 
 ROUNDS, BEYOND = 30, 1e-9  # projections to rows that are broken, and how far behind a row they end
 SIDE, WIDTH = -2, -1  # columns of walls behind the coefficients

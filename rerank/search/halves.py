@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.problem import Problem, RankedList, values_at
+from rerank.problem import Problem, RankedList
 from rerank.problem.lists import Floats
+from rerank.problem.values import values_at
 from rerank.search.tables import is_linear, tolerance
 
 Edge = dict[int, float]  # weights that are fixed, by column

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.problem import Problem, digest, values_at
+from rerank.problem import Problem, digest
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Circuits, Proof
+from rerank.problem.values import values_at
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.domain import Domain
 from rerank.search.quotas import ExactQuotas

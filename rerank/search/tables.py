@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
-from rerank.problem import Problem, RankedList, coordinates
+from rerank.problem import Problem, RankedList
 from rerank.problem.lists import Floats, Indices, rows_of
-from rerank.problem.problem import GRID
+from rerank.problem.problem import GRID, coordinates
 from rerank.search.quotas import NO_QUOTAS, QuotaRows, quota_rows
 from rerank.search.rows.choice import last_hit, rough, smooth_from
 from rerank.search.sizes import ListPairs, check_time, pairs_of

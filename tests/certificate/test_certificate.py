@@ -8,10 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rerank.certificate import Certificate, bound_up, certify, check_claim, digest, ideal_value, recheck
+from rerank.certificate import Certificate, certify, check_claim, recheck
+from rerank.certificate.lists import ideal_value
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, problem_of, ranked_list
+from rerank.problem.json import digest
 from rerank.ranks import evaluate
+from rerank.ranks.rationals import bound_up
 from rerank.statistics import AUC, DCG, NDCG, parse
 from tests.cases.instances import STATISTICS, stream
 from tests.oracles.anchored import anchored

@@ -12,12 +12,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from rerank.certificate import digest, leaf_boxes, save_proof, verify_proof
+from rerank.certificate import leaf_boxes, save_proof, verify_proof
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, SlotPairs, rounded_up
 from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem, Proof, RankedList, coordinates, problem_of
+from rerank.problem import Problem, Proof, RankedList, problem_of
+from rerank.problem.json import digest
+from rerank.problem.problem import coordinates
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED
 from rerank.search import solve
 from rerank.statistics import parse

@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank import Reranker, certificate
+from rerank import Reranker
 from rerank.certificate import Certificate, certify, recheck
 from rerank.errors import InputError
-from rerank.problem import Margin, Problem, digest, problem_of, ranked_list, scale_columns, values, values_at
+from rerank.problem import Margin, Problem, digest, problem_of, ranked_list, values
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.problem.reduced import depth_of, reduced_problem
-from rerank.problem.scaling import deviations, snapped_scores
+from rerank.problem.scaling import deviations, scale_columns, snapped_scores
+from rerank.problem.values import values_at
 from rerank.ranks import evaluate
 from rerank.ranks.positions import snap
 from rerank.reranker.first_stage import affine
@@ -100,10 +101,6 @@ def test_digests_are_those_of_files_written_earlier():
     )
     assert digest(one) == "c61ecc3cc297b36b3e98b5863837c8ffb9b101297b5d690204ece422548ae80d"
     assert digest(lists) == "527e5cd13f515b73524ca28b72a4b580c70ef518a9aea66058f7391602414507"
-
-
-def test_the_certificate_has_no_digest_of_its_own():
-    assert certificate.digest is digest
 
 
 GRID, GRID_LABELS = [[0.0, 0, 0], [1, 0, 0], [5, 5, 5]], [0, 1, 0]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.certificate import bound_up, value_down
 from rerank.ranks import (
     gains,
     lost_counts,
@@ -20,12 +19,14 @@ from rerank.ranks import (
 )
 from rerank.ranks.rationals import (
     as_integers,
+    bound_up,
     common_denominator,
     exact_sum,
     exact_total,
     from_text,
     is_closed,
     to_text,
+    value_down,
 )
 from rerank.statistics import parse
 from tests.cases.examples import examples

@@ -11,7 +11,7 @@ from rerank import Reranker, RerankerCV, describe, verify
 from rerank.certificate import certify, verify_proof
 from rerank.errors import InfeasibleError, InputError
 from rerank.io.page import as_text
-from rerank.problem import WrittenRow
+from rerank.problem.rows import WrittenRow
 from rerank.reranker.files import model_file
 from rerank.solvers import Options, gateway
 from tests.cases.drawn import as_table, read_back

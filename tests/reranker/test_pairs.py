@@ -21,7 +21,8 @@ from rerank.errors import InputError
 from rerank.io import Table, read_csv
 from rerank.io.page import as_text
 from rerank.metrics import make_ranking_scorer
-from rerank.problem import build, problem_of, values_at
+from rerank.problem import build, problem_of
+from rerank.problem.values import values_at
 from rerank.ranks import evaluate, list_values
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from rerank.certificate import certify, verify_proof
 from rerank.errors import InputError
-from rerank.problem import Problem, digest, problem_of, ranked_list, values_at
+from rerank.problem import Problem, digest, problem_of, ranked_list
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.problem.proof import Circuits
+from rerank.problem.values import values_at
 from rerank.ranks import evaluate
 from rerank.search import line_search, run, solve, statistic_bound
 from rerank.search.rows import choice

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.problem import Problem, problem_of, values_at
+from rerank.problem import Problem, problem_of
+from rerank.problem.values import values_at
 from rerank.search import line_search
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain

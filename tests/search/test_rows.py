@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem import Problem, problem_of, values_at
+from rerank.problem import Problem, problem_of
+from rerank.problem.values import values_at
 from rerank.search import sizes, solve, workspace
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import Support

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank.problem import broken
+from rerank.problem.rows import broken
 from rerank.reranker.solve.program import state
 from rerank.search import solve
 from rerank.solvers import Options, highs

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.problem import Problem, RankedList, coordinates
+from rerank.problem import Problem, RankedList
 from rerank.problem.lists import MOST_HITS, Floats, Indices, rows_of
+from rerank.problem.problem import coordinates
 from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
 
 

@@ -20,13 +20,12 @@ from formulations.files import file_bytes
 from formulations.program import Program
 from formulations.solutions import SolutionFile as FileSolution
 from formulations.solutions import parse_solution
-from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.errors.stops import protected
 from rerank.io.atomic import is_sidecar, together, writing_bytes
 from rerank.io.options import real
 from rerank.problem import Problem
-from rerank.problem.json import problem_from_json, problem_to_json
+from rerank.problem.json import digest, problem_from_json, problem_to_json
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed

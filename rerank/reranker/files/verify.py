@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rerank.certificate import ideal_value, load_proof, verify_proof
+from rerank.certificate import load_proof, verify_proof
+from rerank.certificate.lists import ideal_value
 from rerank.errors import CertificateError, InputError
 from rerank.io.frames import is_frame, is_sparse
 from rerank.io.labels import TwoLabels

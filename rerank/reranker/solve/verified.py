@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.certificate import Certificate, certify, meets_quotas
+from rerank.certificate import Certificate, certify
+from rerank.certificate.lists import meets_quotas
 from rerank.errors import CertificateError
 from rerank.errors.stops import current
 from rerank.errors.telling import Note

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
-from rerank.problem import BinaryList, Problem
-from rerank.problem.lists import Floats, Indices
+from rerank.problem import Problem
+from rerank.problem.lists import BinaryList, Floats, Indices
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
 
