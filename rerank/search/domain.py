@@ -1,7 +1,7 @@
 """Which weights the search may choose: the surface of a cube, or in anchored problems a box of corrections.
 
-The search works in coordinates (:func:`rerank.problem.problem.coordinates`). On the cube only the direction of weights counts,
-and its normal form has ``max_j |v_j| = 1``. In an anchored problem the first coordinate is 1 and stays 1.
+The search works in coordinates (:func:`rerank.problem.problem.coordinates`). On the cube only the direction of weights
+counts, and its normal form has ``max_j |v_j| = 1``. In an anchored problem the first coordinate is 1 and stays 1.
 
 Rows on the weights cut the domain. Boxes of it are as if there were none; a box that a row excludes holds no point, and
 a point that breaks a row is moved to the nearest ones that do not, on the same features.
