@@ -22,7 +22,7 @@ from rerank.metrics import ndcg
 from rerank.perturb import duplicates
 from rerank.problem import Problem, Proof, problem_of
 from rerank.ranks import evaluate
-from rerank.reranker.describe import Result
+from rerank.reranker.result import Result
 from rerank.scorers import MonotoneTransform, RankSVM, TopPush
 from rerank.statistics import DCG, RankStatistic, parse
 

@@ -20,7 +20,7 @@ from rerank.errors.telling import harmless, stderr
 from rerank.errors.telling import say as say
 
 if TYPE_CHECKING:
-    from rerank.reranker.describe import Result
+    from rerank.reranker.result import Result
 
 PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
 STOPPED = 130  # as shells have it for Ctrl-C

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rerank.io import Table
-    from rerank.reranker.describe import Result
+    from rerank.reranker.result import Result
 
 ROWS, TOP = 5000, 60
 STAT = f"precision@{TOP}"

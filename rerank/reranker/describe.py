@@ -5,21 +5,19 @@ and what not, notes, then details. Each number is told once, and every reader sh
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from rerank.errors import NotSupportedError
 from rerank.errors.telling import of_kind
 from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
 from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
-from rerank.reranker.evidence import Evidence
-from rerank.reranker.solution import KEEPING, ON_WORD, SOURCES, UNREADY, Asked, ShortlistInfo, Solution, status_of
+from rerank.reranker.figures import Figures
+from rerank.reranker.solution import ON_WORD, SOURCES, UNREADY, status_of
 from rerank.statistics import AUC, NDCG, Pairs, Precision, Recall
-from rerank.statistics.base import Ties
 
 MOST_WEIGHTS = 12  # weights that are listed in a line
 MOST = 6  # corrections that are told
@@ -97,119 +95,13 @@ def describe(model: Any) -> Description:
 
     if hasattr(model, "get_params"):
         check_is_fitted(model, "result_")
-    r: Result = getattr(model, "result_", getattr(model, "result", model))
+    r: Figures = getattr(model, "result_", getattr(model, "result", model))
     said = {"asked": tuple(_asked(r)), "held_out": tuple(_held_out(r)), "proof": tuple(_proof(r))}
     answer, on_fit = _answers(r)
     return Description(answer=answer, on_fit=on_fit, notes=(*r.notes, *_remarks(r)), details=tuple(_details(r)), **said)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Result(Solution):
-    """The numbers of a fit, those of a solution and these, which print as sentences.
-
-    ``statistic`` is that of the fitted ranking on the training data, without margin and penalty, equal scores as
-    ``ties`` says: "average" makes a tied pair one half, as scikit-learn's ``roc_auc_score`` does, and "pessimistic"
-    counts it against the relevant row, as value and bound do. ``theorem`` says whether Subrank and ResolvedRank
-    provably share their optimum on this data (corrected Theorem 4.2). ``evidence`` is what held-out rows said of each
-    option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()`` prints it and ``evidence.plot()`` draws
-    it.
-    """
-
-    statistic: float
-    status: str  # one of STATUSES
-    statistic_name: str
-    fitted_name: str  # what has value and bound; another statistic with a window or a list length
-    gain: str
-    epsilon: float
-    C: float
-    n_lists: int
-    n_empty_lists: int  # left out of the mean because nothing in them can be ranked
-    shortlist: ShortlistInfo
-    seconds: Mapping[str, float]  # wall time of each phase, of compiling and loading kernels, and in all
-    first_stage_statistic: float | None = None  # of the first stage's order, out-of-fold scores if ``folds`` is not 0
-    solver: str | None = None  # the one that was asked for
-    theorem: str = ""
-    folds: int = 0  # for out-of-fold scores; 0 where the first stage's scores are its own
-    grouped: bool = False  # whether rows belonged to groups, which are never in two folds
-    left_out: tuple[str, ...] = ()  # columns that are not reranked: no numbers, or some missing
-    ties: Ties = "pessimistic"
-    evidence: Evidence | None = None
-    said: str = ""  # what stands for the message, where the fit is one of something else, such as runs
-    asked: Asked = field(default_factory=Asked)
-
-    @classmethod
-    def of(cls, solution: Solution, **rest: Any) -> Self:
-        """The numbers of a fit that ended in ``solution``."""
-        return cls(**{each.name: getattr(solution, each.name) for each in fields(Solution)}, **rest)
-
-    @property
-    def reached(self) -> float | None:
-        """Value over bound, between 0 and 1; None where no such share says anything."""
-        if not (self.bound > 0 and self.value >= 0):
-            return None
-        return 1.0 if self.proved else min(1.0, self.value / self.bound)
-
-    @property
-    def proved(self) -> bool:
-        """Whether the gap is closed, and the order of the shortlist matters."""
-        return is_closed(self.gap, self.value) and not self.status.startswith("nothing")
-
-    @property
-    def keeps_first_stage(self) -> bool:
-        """Whether the first stage's order is the answer."""
-        return self.status in KEEPING and self.first_stage_statistic is not None
-
-    def __repr__(self) -> str:
-        return as_text(self.parts())
-
-    def _repr_html_(self) -> str:
-        return as_html(describe(self).shown())
-
-    def parts(self) -> list[Part]:
-        """What was asked, the answer, held-out rows, proof and notes."""
-        return describe(self).parts()
-
-    def plot_history(self, ax: Any = None) -> Any:
-        """Draw value (solid) and bound (dashed) over time on these axes, or on new ones, which are returned. Not for a
-        result in which neither search nor solver had a part, or that was read from a file.
-        """
-        from rerank.plots import bound_over_time
-
-        if not self.history:
-            raise NotSupportedError("The search had no part in this result, or it was read from a file.")
-        who = ", ".join(phase for phase in dict.fromkeys(("search", self.solver or "")) if phase in self.seconds)
-        axes = bound_over_time({who: self.history}, unit=self.fitted_name, ax=ax)
-        axes.set_title(f"value {self.value:.4g}, bound {self.bound:.4g}", fontsize=10)
-        return axes
-
-    @property
-    def message(self) -> str:
-        """One or two sentences: what holds, and what to do about it."""
-        return message(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, for ``--json`` and the model file."""
-        first = {"value": self.value, "bound": self.bound, "gap": self.gap, "statistic": self.statistic}
-        last = {
-            "proved": self.proved,
-            "message": self.message,
-            "weights": self.weights.tolist(),
-            "shortlist": {**vars(self.shortlist), "constant_features": list(self.shortlist.constant_features)},
-            "seconds": dict(self.seconds),
-            "model_size": None if self.model_size is None else dict(self.model_size),
-            "notes": [str(note) for note in self.notes],
-            "left_out": list(self.left_out),
-        }
-        last |= {} if self.evidence is None else {"evidence": self.evidence.to_dict()}
-        if self.statistic_bound is not None:  # beside what it bounds
-            first["statistic_bound"] = self.statistic_bound
-        elsewhere = {*first, *last, "certificate", "proof", "evidence", "said", "history", "asked"}
-        elsewhere |= {"ties"} if self.ties == "pessimistic" else set()
-        elsewhere |= {"statistic_bound"} if self.statistic_bound is None else set()
-        return first | {name: value for name, value in vars(self).items() if name not in elsewhere} | last
-
-
-def _asked(r: Result) -> list[str]:
+def _asked(r: Figures) -> list[str]:
     short, asked, found = r.shortlist, r.asked, r.evidence
     lists = "" if r.n_lists == 1 else f" in {r.n_lists:,} lists"
     relevant = "" if _by_order(r) else f", {short.n_positive:,} of them relevant"
@@ -225,7 +117,7 @@ def _asked(r: Result) -> list[str]:
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
 
 
-def _answers(r: Result) -> tuple[str, str]:
+def _answers(r: Figures) -> tuple[str, str]:
     """The answer in one sentence, on held-out rows if there were any; then also that on the rows of the fit."""
     if r.said:
         return r.said, ""
@@ -241,7 +133,7 @@ def _answers(r: Result) -> tuple[str, str]:
     return f"{_kept(r)}: on held-out rows it {does}{others}.", _on_fit(r, told=True)
 
 
-def _on_fit(r: Result, told: bool = False) -> str:
+def _on_fit(r: Figures, told: bool = False) -> str:
     """What the list is worth on the rows of the fit, in one sentence; ``told`` if it is known what ranks."""
     phrase, shown = _unit(r)
     does, first, limit = phrase.format(shown(r.statistic)), r.first_stage_statistic, _limit(r, shown)
@@ -253,12 +145,12 @@ def _on_fit(r: Result, told: bool = False) -> str:
     return f"{'On' if told else f'{_kept(r)}: on'} the rows of the fit it {does}{by}{limit}."
 
 
-def _kept(r: Result) -> str:
+def _kept(r: Figures) -> str:
     name = r.asked.first_stage
     return f"{name[:1].upper()}{name[1:]} is {'taken as it is' if _was_chosen(r) else 'kept'}"
 
 
-def _limit(r: Result, shown: Callable[[float], str]) -> str:
+def _limit(r: Figures, shown: Callable[[float], str]) -> str:
     """What no weights exceed, where the bound is one of the user's own statistic and says something."""
     own = r.fitted_name == r.statistic_name and r.C == 0 and r.bound_source != "rows" and not r.changed
     # With a margin, or ties, an order may be worth more than the bound of those that keep the margin.
@@ -276,7 +168,7 @@ def _limit(r: Result, shown: Callable[[float], str]) -> str:
     return f"; {word}no {such} have {more}{' by the margin' if r.asked.margin and not halves else ''}"
 
 
-def _is_trivial(r: Result, bound: float) -> bool:
+def _is_trivial(r: Figures, bound: float) -> bool:
     """Whether a bound that is not reached says no more than that a list has so many places or relevant rows."""
     if is_closed(bound - r.statistic, bound):
         return False
@@ -288,12 +180,12 @@ def _is_trivial(r: Result, bound: float) -> bool:
     return r.bound_source == "ideal" or bound + SLACK >= most
 
 
-def _valued(r: Result, name: str = "") -> str:
+def _valued(r: Figures, name: str = "") -> str:
     """What is fitted, and how that counts ties where the statistic counts them otherwise."""
     return f"{name or amount_of(r.fitted_name)}{'' if r.ties == 'pessimistic' else ' with ties counted as lost'}"
 
 
-def _unit(r: Result, held_out: bool = False) -> tuple[str, Callable[[float], str]]:
+def _unit(r: Figures, held_out: bool = False) -> tuple[str, Callable[[float], str]]:
     """What an order does, with a place for the number, and how the number is written; of ``held_out`` rows no other
     number is one of the fit.
     """
@@ -316,7 +208,7 @@ def _unit(r: Result, held_out: bool = False) -> tuple[str, Callable[[float], str
     return f"has a {amount_of(r.statistic_name)} of {{}}", four
 
 
-def _by_order(r: Result) -> bool:
+def _by_order(r: Figures) -> bool:
     """Whether labels count by their order alone, so that no row is relevant or irrelevant."""
     return r.asked.statistic is not None and r.asked.statistic.by_order
 
@@ -326,22 +218,22 @@ def amount_of(name: str) -> str:
     return "share of pairs in order" if name == Pairs.stem else name
 
 
-def _counts(r: Result) -> bool:
+def _counts(r: Figures) -> bool:
     """Whether the statistic is a number of relevant rows of one list."""
     return type(r.asked.statistic) is Precision and r.asked.hits and r.n_lists == 1
 
 
-def _was_chosen(r: Result) -> bool:
+def _was_chosen(r: Figures) -> bool:
     """Whether held-out rows chose the first stage that ranks, as an option of its own."""
     return r.evidence is not None and r.evidence.taken is not None and r.status in ("first_stage_kept", "already_ideal")
 
 
-def _unfitted(r: Result) -> bool:
+def _unfitted(r: Figures) -> bool:
     """Whether held-out rows left nothing to fit on all rows."""
     return _was_chosen(r) or (r.evidence is not None and r.evidence.chosen is None and r.keeps_first_stage)
 
 
-def _held_out(r: Result) -> list[str]:
+def _held_out(r: Figures) -> list[str]:
     if r.evidence is not None:
         return r.evidence.sentences()
     if r.said:
@@ -352,7 +244,7 @@ def _held_out(r: Result) -> list[str]:
     ]
 
 
-def _proof(r: Result) -> list[str]:
+def _proof(r: Figures) -> list[str]:
     """What no allowed weights exceed, whose word it is, and what it does not say."""
     if r.said or r.status.startswith("nothing"):
         return []
@@ -374,7 +266,7 @@ def _proof(r: Result) -> list[str]:
     return said
 
 
-def message(r: Result) -> str:
+def message(r: Figures) -> str:
     """One or two sentences on the status, which files keep: what holds, and what to do about it."""
     found, name, kept = r.evidence, _valued(r), "The first stage is kept: "
     if r.said:
@@ -400,7 +292,7 @@ def message(r: Result) -> str:
     return "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit."
 
 
-def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
+def proof_of(r: Figures, them: str = "allowed weights", name: str = "") -> str:
     """What is proved of the weights, and on whose word; the bound speaks of ``them``, and ``name`` is fitted."""
     status, name, who = status_of(r), name or _valued(r), r.bound_solver or "the solver"
     read, gap, word = r.solver == "file", up(r.gap), f", on the word of {who}" if r.bound_solver else ""
@@ -448,7 +340,7 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
     )
 
 
-def audit_of(r: Result, bound: float, found: float | None, ideal: float) -> str:
+def audit_of(r: Figures, bound: float, found: float | None, ideal: float) -> str:
     """What no allowed weights exceed on the fit's lists (``bound``), and what was ``found``, without the margin. It
     says nothing where it is no lower than the ``ideal``.
     """
@@ -477,7 +369,7 @@ def audit_of(r: Result, bound: float, found: float | None, ideal: float) -> str:
     return " ".join(told)
 
 
-def _remarks(r: Result) -> list[str]:
+def _remarks(r: Figures) -> list[str]:
     """Sentences on ties at the cut, columns left out, repeated rows and lists left out."""
     short, lines = r.shortlist, []
     if short.n_tied:
@@ -506,7 +398,7 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _details(r: Result) -> list[Part]:
+def _details(r: Figures) -> list[Part]:
     short, asked = r.shortlist, r.asked
     used = listed([f"{name} {weight:+.4g}" for name, weight in asked.weights], MOST_WEIGHTS)
     rows = [("weights", used or "none")]
@@ -521,7 +413,7 @@ def _details(r: Result) -> list[Part]:
     return [numbers_table(r), *bar, Cells(rows, ("left", "left")), *options]
 
 
-def numbers_table(r: Result) -> Cells:
+def numbers_table(r: Figures) -> Cells:
     """Name, number and meaning of statistic, value, bound and the program's own numbers."""
     name = r.statistic_name
     fitted = "" if r.fitted_name == name else f"of {r.fitted_name}, "

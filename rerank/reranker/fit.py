@@ -29,8 +29,9 @@ from rerank.reranker.columns import Columns
 from rerank.reranker.constraints import broken_quota, first_stage_keeps, idle, worst_count
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
-from rerank.reranker.describe import Result, amount_of, corrections_in_words
+from rerank.reranker.describe import amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
+from rerank.reranker.result import Result
 from rerank.reranker.solution import CORRECTIONS, KEEPING, LATE, UNREADY, UNUSED, Solution, status_of
 from rerank.reranker.solve.optimise import INTERRUPTED
 from rerank.reranker.solve.optimise import solve as best_weights

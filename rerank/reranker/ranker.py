@@ -24,8 +24,9 @@ from rerank.ranks.lists import ONE_LIST, lists_missing, number_lists, places_by_
 from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Arguments, Weights, gains_and_weights, numbered
-from rerank.reranker.describe import Result, describe
+from rerank.reranker.describe import describe
 from rerank.reranker.first_stage import GROUPED, names_optional
+from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState, free_name
 
 

@@ -15,8 +15,9 @@ from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.ranks.lists import rows_by_list
 from rerank.reranker.columns import Columns, Rows
-from rerank.reranker.describe import GIVEN, Result, stage_in_words
+from rerank.reranker.describe import GIVEN, stage_in_words
 from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.result import Result
 from rerank.reranker.solution import Asked
 from rerank.reranker.task import Task
 from rerank.reranker.training import Training, joined, list_heads, stack

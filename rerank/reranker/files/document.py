@@ -21,7 +21,6 @@ from rerank.problem import Margin, digest
 from rerank.problem.lists import Indices
 from rerank.reranker.blend import Blend
 from rerank.reranker.columns import Columns
-from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import COLUMNS, SQUARES, ModelDocument, usable
@@ -29,6 +28,7 @@ from rerank.reranker.files.stages import asked_as, kinds_of_stage, of_entries
 from rerank.reranker.first_stage import FirstStage, of_tables
 from rerank.reranker.members import MEMBERS, by_members
 from rerank.reranker.options import KEPT
+from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.solve.program import FORMULATIONS, SIZES
 from rerank.reranker.state import CUTS, FittedState, from_flat

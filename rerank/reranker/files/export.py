@@ -30,10 +30,10 @@ from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.describe import Result
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
+from rerank.reranker.result import Result
 from rerank.reranker.solution import Moment, history_of, status_of
 from rerank.reranker.solve.optimise import check_bound, remarks_of, run, seconds_to_state, solve
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program

@@ -32,7 +32,6 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
-from rerank.reranker.describe import Result
 from rerank.reranker.files import document as documents
 from rerank.reranker.files import model_file
 from rerank.reranker.files.card import verified_card
@@ -41,6 +40,7 @@ from rerank.reranker.files.report import Check, Report, Unchecked
 from rerank.reranker.first_stage import name_of
 from rerank.reranker.fit import concluded
 from rerank.reranker.options import KEPT
+from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import meets, verified

@@ -26,7 +26,7 @@ from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.blend import of_size_one
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
-from rerank.reranker.describe import Result, number
+from rerank.reranker.describe import number
 from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import write_state
@@ -39,6 +39,7 @@ from rerank.reranker.fusion.model import FusionModel, named_runs, save
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
 from rerank.reranker.fusion.points import Null, Values, point, prior_weights, telling
 from rerank.reranker.options import FusionOptions
+from rerank.reranker.result import Result
 from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import Option, check_safeguard
 from rerank.reranker.state import FittedState, first_stage_kept
