@@ -15,6 +15,7 @@ from rerank.scorecard.points import MOST_QUESTIONS
 from rerank.scorecard.result import four, result_of, rounded_up
 from rerank.scorecard.rows import Rows
 
+WIDTH = 1.96  # standard errors to each side
 OVER = "not tried: the time was over, or the call interrupted"
 
 SEARCHES = 0.7  # share of the time for the searches of cards; the rest is for the corrected values, which need little
@@ -32,6 +33,7 @@ class Step:
     held_out: float | None = None  # on rows held out, of choices made anew without them
     seconds: float = 0.0  # of the search, and of the choices on folds
     why: str = ""
+    error: float | None = None  # standard error of the held-out value, by the values of folds
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Frontier(Readable):
                 "bound": one.bound if math.isfinite(one.bound) else None,
                 "proved": one.proved,
                 "held_out": one.held_out,
+                "held_out_error": one.error,
                 "names": list(one.names),
                 "seconds": one.seconds,
                 "note": one.why,
@@ -84,11 +87,14 @@ class Frontier(Readable):
         for one in self.steps:
             bound = "proved" if one.proved else rounded_up(one.bound) if math.isfinite(one.bound) else ""
             value, held_out = ("" if side is None else four(side) for side in (one.value, one.held_out))
+            held_out += "" if one.error is None else f" +- {WIDTH * one.error:.2g}"
             told = "; ".join(filter(None, (", ".join(one.names), one.why)))
             rows.append((str(one.size), value, bound, held_out, told, f"{one.seconds:.2g}"))
         sides = ("right", "right", "right", "right", "left", "right")
         first = f"The best {self.statistic} by the number of {self.unit}s, on the rows of the fit."
         first += f" Held out: {self.held_out_by}, rows of equal score in any order." if self.held_out_by else ""
+        if any(one.error is not None for one in self.steps):
+            first += " +- is 1.96 standard errors, by the values of folds."
         last = [Words(self.remark)] if self.remark else []
         return [Words(first), Cells(rows, sides, named=True), *last, *([Items(self.notes)] if self.notes else [])]
 
@@ -100,7 +106,12 @@ class Frontier(Readable):
             return ""
         best = max(known, key=lambda one: (one.held_out, -one.size))
         units = f"{self.unit} has" if best.size == 1 else f"{self.unit}s have"
-        return f"On held-out rows {best.size} {units} the most, {four(best.held_out or 0.0)}."
+        most = best.held_out or 0.0
+        told = f"On held-out rows {best.size} {units} the most, {four(most)}"
+        near = next(one for one in known if (one.held_out or 0.0) >= most - (best.error or 0.0))
+        if near.size == best.size:
+            return f"{told}."
+        return f"{told}; {near.size} cannot be told from it: {four(near.held_out or 0.0)}, within one standard error."
 
     def plot(self, ax: Any = None) -> Any:
         """Value, bound and held-out value by size; returns the axes (:func:`rerank.plots.by_option`)."""
@@ -108,10 +119,12 @@ class Frontier(Readable):
 
         drawn = [one for one in self.steps if one.value is not None]
         held_out = [math.nan if one.held_out is None else one.held_out for one in drawn]
+        known = any(map(math.isfinite, held_out))
         return by_option(
             [str(one.size) for one in drawn],
             [one.value or 0.0 for one in drawn],
-            held_out if any(map(math.isfinite, held_out)) else None,
+            held_out if known else None,
+            errors=[math.nan if one.error is None else one.error for one in drawn] if known else None,
             bounds=[one.bound for one in drawn],
             name=f"{self.unit}s at most",
             unit=self.statistic,
@@ -165,7 +178,7 @@ def frontier_of(estimator: Any, rows: Rows, k_max: int, time_limit: float | None
         result = result_of(estimator.stat, rows, card, search, len(found.questions), working_time() - began, held_out)
         names = tuple(f"{question} {points:+d}" for question, points in zip(card.questions, card.points) if points)
         own = (result.value, result.bound, result.status == "optimal", names, result.corrected, result.seconds)
-        steps.append(Step(size, *own))
+        steps.append(Step(size, *own, error=None if held_out is None else held_out.error))
         method = method if held_out is None or held_out.value is None else f"{held_out.refits} {held_out.method}"
         if estimator.verbose:
             said = "proved" if steps[-1].proved else f"none above {rounded_up(result.bound)}"

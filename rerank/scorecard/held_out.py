@@ -100,7 +100,8 @@ def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
         return None
     ranks = np.unique(pooled, return_inverse=True)[1]
     value = float(np.mean(values)) if whole_lists else float(exact(estimator.stat, rows, ranks))
-    return HeldOut(value, len(folds), FOLDS)
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+    return HeldOut(value, len(folds), FOLDS, error=error)
 
 
 def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:

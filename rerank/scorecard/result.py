@@ -18,13 +18,15 @@ from rerank.statistics import AUC, Precision
 @dataclass(frozen=True)
 class HeldOut:
     """A value corrected for the choice of questions and card: by how many refits, and how; None without the time.
-    ``spread`` is that of :class:`Card`, of refits on rows drawn again.
+    ``spread`` is that of :class:`Card`, of refits on rows drawn again, and ``error`` the standard error of a mean over
+    folds.
     """
 
     value: float | None
     refits: int
     method: str
     spread: tuple[float, float] | None = None
+    error: float | None = None
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,8 @@ def test_the_picture_has_a_line_for_each_method_that_was_tried():
     X, y = drawn(2, bent=True, n=200)
     found = rerank.compare(X, y, "precision@20", methods=["logistic", "squares", Stopped()])
     ax = found.plot()
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["squares, chosen"]
+    value = found.methods[1].value
+    assert [label.get_text() for label in ax.get_yticklabels()] == [f"squares: {value:.4g}, chosen"]
     ax.figure.canvas.draw()
 
 

@@ -108,6 +108,7 @@ def test_held_out_values_are_of_columns_chosen_without_the_fold():
                 unit = 1.0 if stat == "auc" else 90 / split.test.size
                 values.append(unit * evaluate(statistic or stat, y[split.test], scores, ties="pessimistic"))
             assert step.held_out == pytest.approx(np.mean(values), abs=1e-9)
+            assert step.error == pytest.approx(np.std(values, ddof=1) / np.sqrt(5), abs=1e-9)
         assert found.held_out_by == "5 folds, each with its own columns" and "On held-out rows" in str(found)
 
 

@@ -30,6 +30,7 @@ def test_it_is_that_of_single_fits_and_of_the_rows_of_the_fit():
     for step in steps:
         own = Scorecard("auc", step.size).fit(table.X, table.y).result_
         assert (step.value, step.bound, step.held_out) == (own.value, own.bound, own.corrected)
+        assert step.error == own.held_out.error > 0
     assert est.n_questions == 3 and "3 questions" not in est.frontier(1).remark
     values = [step.value for step in steps]
     assert values == sorted(values)

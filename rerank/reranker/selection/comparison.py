@@ -168,7 +168,7 @@ class Comparison(Readable):
                 continue
             lead = "" if one.lead is None else f"{one.lead:+.4g}"
             ends = "" if one.interval is None else " to ".join(f"{end:+.3g}" for end in one.interval)
-            name = f"{one.name} *" if one.name == self.take else one.name
+            name = f"{named(one.name)} *" if one.name == self.take else named(one.name)
             rows.append((name, short(one.value), lead, ends, f"{one.seconds:.2g}", one.why))
         sides, width = ("left", "right", "right", "left", "right", "left"), 5 + noted
         return [
@@ -183,10 +183,17 @@ class Comparison(Readable):
 
         first, *others = [one for one in self.methods if one.value is not None]
         unit = f"lead over {first.name}, {self.statistic}"
+        null = f"{first.name}: {short(first.value or 0.0)}"
         means, errors = (np.array([getattr(one, side) for one in others], np.float64) for side in ("lead", "error"))
         chosen = next((k for k, one in enumerate(others) if one.name == self.take), None)
-        names = [f"{one.name} ({one.why})" if one.why else one.name for one in others]
-        return leads(names, means, errors, chosen, unit=unit, null=first.name, ax=ax)
+        called = [f"{one.name} ({one.why})" if one.why else named(one.name) for one in others]
+        names = [f"{name}: {short(one.value or 0.0)}" for name, one in zip(called, others)]
+        return leads(names, means, errors, chosen, unit=unit, null=null, ax=ax)
+
+
+def named(method: str) -> str:
+    """A method as people read it: of LightGBM, which nothing tunes here, that it has its defaults."""
+    return method.replace("lightgbm", "lightgbm (defaults)")
 
 
 def compare(

@@ -49,7 +49,7 @@ def frontier_of(
         options["first_stage"] = None
     data = data_of(arguments, options, Ranker())
     most = min(most, data.X.shape[1])
-    held_out = dict[int, tuple[float, float]]()
+    held_out = dict[int, tuple[float, float | None, float]]()
 
     def found() -> list[Step]:
         steps = _fits(data, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
@@ -63,8 +63,8 @@ def frontier_of(
         raise KeyboardInterrupt
     for place, one in enumerate(steps):
         if one.size in held_out:
-            value, seconds = held_out[one.size]
-            steps[place] = replace(one, held_out=value, seconds=one.seconds + seconds)
+            value, error, seconds = held_out[one.size]
+            steps[place] = replace(one, held_out=value, error=error, seconds=one.seconds + seconds)
     statistic = task_of(options, data.X.shape[1]).statistic
     by, left = f"{folds} folds, each with its own columns" if held_out else "", data.rows.columns.left_out
     notes = [*data.notes]
@@ -126,11 +126,11 @@ def _bound(problem: Problem, task: Task, clock: Clock, training: Training, found
 
 def _held_out(
     data: Data, options: dict[str, Any], most: int, folds: int, clock: Clock
-) -> dict[int, tuple[float, float]]:
-    """Held-out value and seconds by size: columns and weights chosen anew without each fold."""
+) -> dict[int, tuple[float, float | None, float]]:
+    """Held-out value, its standard error and seconds by size: columns and weights chosen anew without each fold."""
     trial, judge = dealt(RerankerOptions(**options), data, folds, options["random_state"], clock)
     every = range(len(judge.splits))
-    found = dict[int, tuple[float, float]]()
+    found = dict[int, tuple[float, float | None, float]]()
     for size in range(1, most + 1):
         began = clock.spent
         try:
@@ -139,5 +139,6 @@ def _held_out(
             break
         if len(ranked) < len(every) or current().asked.is_set():
             break
-        found[size] = judge.lead(judge.rounds([(every, ranked)])).value, clock.spent - began
+        value = judge.lead(judge.rounds([(every, ranked)])).value
+        found[size] = value, judge.error(ranked), clock.spent - began
     return found

@@ -490,6 +490,11 @@ class Judge:
             error = float(np.linalg.norm(found[:, 3])) / len(found)
         return Lead(value, alone, lead, error)
 
+    def error(self, ranked: Sequence[Ranked]) -> float | None:
+        """The standard error of the value of one deal, by the values of its folds; None where one of them has none."""
+        values = [self._round([k], [one]).value for k, one in enumerate(ranked)]
+        return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if np.isfinite(values).all() else None
+
     def _round(self, folds: Sequence[int], ranked: Sequence[Ranked]) -> Lead:
         rows = np.concatenate([self.splits[k].test for k in folds])
         own, null, alone = (
