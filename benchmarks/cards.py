@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.cards --data FOLDER`` prints the seconds; with ``--held-out`` it compares on held-out rows, cell
 by cell into ``benchmarks/cards.jsonl``, and prints the table of ``docs/cards-measured.md``; with ``--sizes`` cards of
-four to ten questions beside FasterRisk's, into ``benchmarks/cards-sizes.jsonl``.  FasterRisk asks for an old
+four to ten questions beside FasterRisk's, into ``benchmarks/cards-sizes.jsonl``, with ``--losses`` log loss, into
+``benchmarks/cards-losses.jsonl``.  FasterRisk asks for an old
 scikit-learn, so it runs in an environment of its own: ``--fasterrisk PYTHON`` is the Python of that.
 """
 
@@ -23,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import arrays, folder
-from rerank.scorecard import Scorecard
+from rerank.scorecard import Scorecard, search
+from rerank.scorecard.likelihood import link_of
 
 CELLS = Path(__file__).with_name("cards.jsonl")
 SIZES_CELLS = Path(__file__).with_name("cards-sizes.jsonl")
@@ -55,6 +57,7 @@ TABLES = [
     "spambase",
 ]
 SPLITS, QUESTIONS, DELTA, SETS = 20, 4, 0.005, 25
+LOSSES_CELLS, LOSSES = Path(__file__).with_name("cards-losses.jsonl"), (3, 5, 8, 10)
 SIZES, SECONDS = (4, 5, 6, 8, 10), 10.0
 SPLITS_OF_SIZES = [(name, split) for split in range(4) for name in (TABLES if split < 3 else TABLES[:4])]
 
@@ -62,17 +65,22 @@ THEIRS = """
 import json, sys, time
 import numpy as np
 from fasterrisk.fasterrisk import RiskScoreOptimizer
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 a = np.load(sys.argv[1])
 y = np.where(a["y"], 1.0, -1.0)
 began = time.process_time()
 fit = RiskScoreOptimizer(X=a["X"].astype(float), y=y, k=int(sys.argv[2]), lb=-5, ub=5)
 fit.optimize()
 seconds = time.process_time() - began
-_, _, points = fit.get_models()
+scales, starts, points = fit.get_models()
 values = [roc_auc_score(y, a["X"] @ one) for one in points]
 held = [roc_auc_score(a["y2"], a["X2"] @ points[0])] if "X2" in a else []
-print(json.dumps({"first": values[0], "best": max(values), "seconds": seconds, "held": held}))
+def risks(X, i):
+    return 1 / (1 + np.exp(-(starts[i] + X @ points[i]) / scales[i]))
+losses = [log_loss(y, risks(a["X"], i)) for i in range(len(points))]
+risk = risks(a["X2"], 0).tolist() if "X2" in a else []
+print(json.dumps({"first": values[0], "best": max(values), "seconds": seconds, "held": held, "loss": min(losses),
+                  "risk": risk}))
 """
 
 
@@ -263,6 +271,50 @@ def sizes() -> str:
     return "\n".join(lines)
 
 
+def beside_by_loss(load: Load, name: str, k: int, python: str) -> dict[str, Any]:
+    """A card of the least log loss by exchange alone and FasterRisk's cards on two thirds of the rows; there their log
+    loss, on the others log loss, AUC and error of calibration.
+    """
+    from sklearn.metrics import log_loss, roc_auc_score
+    from sklearn.model_selection import train_test_split
+
+    X, y = load(name)
+    X1, X2, y1, y2 = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
+    made = Scorecard("logloss", n_questions=k, validation=None, time_limit=None)
+    search.MOST_MEMORY = 0
+    card, seconds = timed(lambda: made.fit(X1, y1), 1)
+    theirs = fasterrisk(python, k, X=answers(card, X1), y=y1, X2=answers(card, X2), y2=y2)
+    start, slope = link_of(card.total(X1), y1, ~y1)
+    risk = 1 / (1 + np.exp(-(start + slope * card.total(X2))))
+
+    def judged(one: Any) -> list[float]:
+        return [float(log_loss(y2, one)), float(roc_auc_score(y2, one)), off(y2, np.asarray(one))]
+
+    both = {"loss": [-card.result_.value, theirs["loss"]], "seconds": [seconds, theirs["seconds"]]}
+    return {"table": name, "k": k, **both, "held": [judged(risk), judged(theirs["risk"])]}
+
+
+def off(y: NDArray[np.bool_], risk: NDArray[np.float64]) -> float:
+    """By how much mean risk and share of relevant rows differ in ten bins of rows, in the mean."""
+    bins = np.array_split(np.argsort(risk, kind="stable"), 10)
+    return float(sum(abs(y[own].mean() - risk[own].mean()) * own.size for own in bins) / y.size)
+
+
+def losses() -> str:
+    """By number of questions: log loss in training, and held out log loss, AUC and calibration, ours / FasterRisk's."""
+    cells = [json.loads(line) for line in LOSSES_CELLS.read_text().splitlines()]
+    head = ["questions", "tables", "log loss in training", "lower : higher", "log loss held out", "AUC held out"]
+    lines = [f"| {' | '.join([*head, 'error of calibration', 'median CPU s'])} |", "|---" * 8 + "|"]
+    for k in sorted({cell["k"] for cell in cells}):
+        own = [cell for cell in cells if cell["k"] == k]
+        loss, held = np.array([cell["loss"] for cell in own]), np.array([cell["held"] for cell in own]).mean(axis=0)
+        seconds = np.median([cell["seconds"] for cell in own], axis=0)
+        parts = [str(k), str(len(own)), _means(*loss.T.tolist()), _wins(*(-loss).T.tolist())]
+        parts += [f"{one:.4f} / {two:.4f}" for one, two in held.T]
+        lines.append(f"| {' | '.join(parts)} | {seconds[0]:.2g} / {seconds[1]:.2g} |")
+    return "\n".join(lines)
+
+
 def _means(mine: list[float], theirs: list[float]) -> str:
     return f"{np.mean(mine):.4f} / {np.mean(theirs):.4f}"
 
@@ -326,6 +378,7 @@ def main() -> None:
     parser.add_argument("--fasterrisk", metavar="PYTHON", help="Python of an environment with FasterRisk")
     parser.add_argument("--held-out", action="store_true", help="compare on held-out rows")
     parser.add_argument("--sizes", action="store_true", help="four to ten questions beside FasterRisk's")
+    parser.add_argument("--losses", action="store_true", help="log loss of three to ten questions beside FasterRisk's")
     parser.add_argument("--rows", action="store_true", help="a million rows")
     parser.add_argument("--splits", type=int, default=SPLITS)
     given = parser.parse_args()
@@ -359,6 +412,13 @@ def main() -> None:
                     with SIZES_CELLS.open("a") as file:
                         file.write(json.dumps(beside(load, name, split, k, given.fasterrisk)) + "\n")
         print(sizes())
+    elif given.losses:
+        known = LOSSES_CELLS.read_text().splitlines() if LOSSES_CELLS.exists() else []
+        there = {(cell["table"], cell["k"]) for cell in map(json.loads, known)}
+        for k, name in [(k, name) for k in LOSSES for name in TABLES if (name, k) not in there]:
+            with LOSSES_CELLS.open("a") as file:
+                file.write(json.dumps(beside_by_loss(load, name, k, given.fasterrisk)) + "\n")
+        print(losses())
     elif given.rows:
         many_rows()
     else:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.scorecard.kernels import AREA, PARTIAL, PLACES, Bits, Worth, count_groups
+from rerank.scorecard.kernels import AREA, LOGLOSS, PARTIAL, PLACES, Bits, Worth, count_groups
+from rerank.scorecard.likelihood import LogLoss
 from rerank.scorecard.value import NOTHING, gains_of
 from rerank.statistics import AUC, RankStatistic, presentation
 
@@ -110,7 +111,7 @@ def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> B
 
 
 def worth_of(
-    statistic: RankStatistic, rate: float | None, data: AnswerPatterns, list_weight: NDArray[np.float64]
+    statistic: RankStatistic | LogLoss, rate: float | None, data: AnswerPatterns, list_weight: NDArray[np.float64]
 ) -> Worth:
     """The statistic on the lists of a table; ``rate`` is the greatest false positive rate of a partial area. Lists that
     have nothing to order (for areas no row of a class, for normalised statistics no relevant row) count nothing.
@@ -118,6 +119,11 @@ def worth_of(
     """
     totals = data.totals.astype(np.float64)
     pairs, others, unit = totals[:, 0] * totals[:, 1], totals[:, 1].copy(), float(data.unit)
+    if isinstance(statistic, LogLoss):
+        if len(totals) > 1:
+            raise InputError("stat='logloss' is a mean over all rows, and there are several lists; leave qid out.")
+        every, none = totals.sum(axis=1), np.zeros(1)
+        return Worth(LOGLOSS, unit, 0.0, every, others, none, none, np.zeros(1, np.int64))
     if rate is not None or isinstance(statistic, AUC):
         weight = np.where(pairs > 0, list_weight, 0.0)
         return Worth(

@@ -33,7 +33,7 @@ from rerank.scorecard.pool import Pool, pool_of
 from rerank.scorecard.problem import Found
 from rerank.scorecard.program import export, model_of
 from rerank.scorecard.regret import Regret, regret_of
-from rerank.scorecard.result import CardResult, exact, result_of
+from rerank.scorecard.result import CardResult, later, result_of
 from rerank.scorecard.rows import Rows, class_weighted, cut_of
 from rerank.scorecard.search import Search
 from rerank.scorecard.statement import asked_of, measure, name_of, stated
@@ -54,7 +54,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     ----------
     stat : str or RankStatistic
         ``"auc"``, ``"pauc_fpr@0.1"`` (area below the ROC curve, straight through ties, up to that rate), ``"dcg@10"``,
-        ``"ndcg@10"``, ``"precision@100"`` or any other statistic that pays a relevant row by its place.
+        ``"ndcg@10"``, ``"precision@100"`` or any other statistic that pays a relevant row by its place. ``"logloss"``
+        is minus the mean log loss, so that more is better: the risk of a total is logistic in it, with the intercept
+        and the slope, not below 0, that fit the rows of the fit best; :meth:`score` takes these on other rows.
     n_questions : int
         Most questions of the card.
     points : int, tuple or list
@@ -355,7 +357,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         labels = None if self.classes_.tolist() == [0, 1] else self.classes_[1]
         grades, _ = read_labels(held(y), table.shape[0], self.pos_label if labels is None else labels)
         rows = Rows.of(table, grades > 0, qid, sample_weight, query_weight, None)
-        return float(exact(self.stat, rows, self.card_.total(rows.X)))
+        return later(self.stat, self.card_, rows)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
         """The questions of the card as texts."""

@@ -100,7 +100,7 @@ class Exchange:
         by_list, by_kind = np.zeros((totals.size, data.cells)), np.zeros((totals.size, 2 * self._rows.kinds))
         for out, own in ((by_list, data.lists), (by_kind, data.people)):
             kernels.by_level(level, own, self._rows.counts, np.arange(level.size), out)
-        value = kernels.worth_of_blocks(by_list, totals.size, problem.worth)
+        value = kernels.worth_of_blocks(by_list, totals, totals.size, problem.worth)
         unkept = not kernels.blocks_keep(by_kind, totals.size, problem.limits) or self.room(points) < 0
         return Draft(tuple(members), tuple(points), self.broken(members)[0] + unkept, float(value))
 

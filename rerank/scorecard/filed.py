@@ -12,6 +12,7 @@ from rerank.scorecard.data import in_units
 from rerank.scorecard.estimator import Scorecard
 from rerank.scorecard.files import LEGACY, OPTIONS, RULES
 from rerank.scorecard.kernels import NO_CUT
+from rerank.scorecard.likelihood import LogLoss, link_of, value_at
 from rerank.scorecard.result import CardResult, exact
 from rerank.scorecard.rows import Rows, cut_of
 from rerank.scorecard.statement import measure, stated
@@ -64,9 +65,13 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _value_of_totals(card: Card, fit: Fit) -> float | None:
+    statistic, rate = measure(fit["statistic"])
+    if isinstance(statistic, LogLoss):
+        counts = np.array([one[:3] for one in card.totals]).T
+        return value_at(link_of(*counts), *counts)
     counts, unit = in_units(np.array([count for one in card.totals for count in one[1:3]]))
     order = list(zip(counts[::2].tolist(), counts[1::2].tolist()))
-    value = value_of_list(*measure(fit["statistic"]), order, unit)
+    value = value_of_list(statistic, rate, order, unit)
     return None if value is None else float(value)
 
 

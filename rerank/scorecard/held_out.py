@@ -12,7 +12,7 @@ from rerank.errors import InputError
 from rerank.errors.stops import current, limited
 from rerank.io.options import spelled, whole
 from rerank.scorecard.card import Card, Z
-from rerank.scorecard.result import HeldOut, exact
+from rerank.scorecard.result import HeldOut, exact, later
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import ROUNDS_OF_A_FOLD, Search
 from rerank.scorecard.statement import measure, stated
@@ -41,7 +41,10 @@ def quick_card(estimator: Any, rows: Rows) -> Card | None:
     if search.best is None:
         search.run()
     _in_time()
-    return None if search.best is None else found.card(search.best)
+    if search.best is None:
+        return None
+    card = found.card(search.best)
+    return card.with_totals(card.total(rows.X), *rows.counts)
 
 
 def _in_time() -> None:
@@ -90,12 +93,11 @@ def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
         if whole_lists:
             own = rows.some(test)
             try:
-                values.append(float(exact(estimator.stat, own, card.total(own.X))))
+                values.append(later(estimator.stat, card, own))
             except InputError:  # no list of the fold has anything to order
                 continue
         else:
-            known = card.with_totals(card.total(part.X), *part.counts)
-            pooled[test] = known.risk(known.total(rows.some(test).X))
+            pooled[test] = card.risk(card.total(rows.some(test).X))
     if not folds or (whole_lists and not values):
         return None
     ranks = np.unique(pooled, return_inverse=True)[1]
@@ -118,8 +120,7 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
             number = np.repeat(np.arange(len(each)), [one.size for one in each])
             part = replace(rows.some(np.concatenate(each)), lists=number, list_weight=rows.list_weight[chosen])
         if (card := quick_card(estimator, part)) is not None:
-            drawn, every = (float(exact(estimator.stat, own, card.total(own.X))) for own in (part, rows))
-            leads.append(drawn - every)
+            leads.append(later(estimator.stat, card, part) - later(estimator.stat, card, rows))
             errors += _errors(card, part, rows)
     if not leads:
         return None

@@ -16,6 +16,11 @@ from these numbers for all subsets of T inclusion and exclusion give the groups.
 set costs one AND over the rows: a set is a node of a tree, the child by question d of node i stands at
 ``first[i] + d``.
 
+**Log loss** is no sum over places: the risk of a total is logistic in it, with intercept and slope as they fit best. No
+card of a set has less loss than the shares of its groups, nor than logistic regression on its questions, nor, where the
+first j questions have points, than logistic regression on their total and on the other questions: each lets the weights
+be free that a card ties together.
+
 **Limits.** A cut flags whole blocks of tied rows.  "Top N" flags as many blocks as have at most N rows together,
 and a card whose first block has more is not allowed: a budget is not exceeded.  A free cut may stand below any block.
 """
@@ -27,8 +32,8 @@ from numpy.typing import NDArray
 
 from rerank.errors.kernels import before_compiling, kept
 
-# AUC, what the first places earn, area up to a false positive rate, relevant rows among so many first ones
-AREA, PLACES, PARTIAL, HITS = 0, 1, 2, 3
+# AUC, what the first places earn, area up to a false positive rate, relevant rows among so many first ones, log loss
+AREA, PLACES, PARTIAL, HITS, LOGLOSS = 0, 1, 2, 3, 4
 
 
 class Worth(NamedTuple):
@@ -70,6 +75,8 @@ def block(worth: Any, of: int, p: float, q: float, above_p: float, above_q: floa
             return 0.0
         start = above_p + above_q
         return p / (p + q) * (first_places(worth, of, start + p + q) - first_places(worth, of, start))
+    if worth.kind == LOGLOSS:  # at the share of the block, which no link exceeds
+        return (p * np.log(p / (p + q)) if p > 0.0 else 0.0) + (q * np.log(q / (p + q)) if q > 0.0 else 0.0)
     if worth.kind == HITS:
         return p / (p + q) * max(0.0, min(p + q, worth.limit[of] - above_p - above_q))
     counted = min(q, worth.limit[of] - above_q)
@@ -133,6 +140,104 @@ def best_order(groups: Any, worth: Any, p: Any, q: Any) -> float:
         by_share(p, q, n)
         total += in_order(worth, of, p, q, n) / worth.scale[of]
     return total
+
+
+ENOUGH = 1e-12  # of log-likelihood a row that a further step may gain
+
+
+@kept()
+def likeliest(x: Any, m: int, p: Any, q: Any, w: Any, least: float) -> float:
+    """The largest log-likelihood of groups of ``p`` relevant and ``q`` other rows whose odds are exp(x w), with ``m``
+    columns of ``x`` (groups, columns) and weights from ``w`` on, which are changed; rounded up. Newton's steps: each is
+    halved until it helps, and what a step may gain bounds what is left (so for directions without an end, too).
+
+    If twice what the first step promises is below ``least``, its promise is returned.
+    """
+    slope, step, bend = np.empty(m), np.zeros(m), np.empty((m, m))
+    every = p.sum() + q.sum()
+    best, gain = -np.inf, np.inf
+    for turn in range(100):
+        value = 0.0
+        slope[:] = 0.0
+        bend[:] = 0.0
+        for g in range(p.size):
+            rows = p[g] + q[g]
+            if rows == 0.0:
+                continue
+            eta = 0.0
+            for i in range(m):
+                eta += x[g, i] * (w[i] + step[i])
+            small = np.exp(-abs(eta))
+            value -= rows * np.log1p(small) + (q[g] * eta if eta > 0.0 else -p[g] * eta)
+            risk = 1.0 / (1.0 + small) if eta > 0.0 else small / (1.0 + small)
+            left, spread = p[g] - rows * risk, rows * risk * (1.0 - risk)
+            for i in range(m):
+                slope[i] += left * x[g, i]
+                for j in range(i + 1):
+                    bend[i, j] += spread * x[g, i] * x[g, j]
+        if value < best:
+            step *= 0.5
+            if np.abs(step).max() < 1e-200:
+                break
+            continue
+        best = value
+        for i in range(m):
+            w[i] += step[i]
+        _solve(bend, slope, step)
+        gain = 0.0
+        for i in range(m):
+            gain += slope[i] * step[i]
+        if gain <= ENOUGH * every or (turn == 0 and best + gain < least):
+            break
+    return min(0.0, best + gain)
+
+
+@kept()
+def _solve(bend: Any, slope: Any, step: Any) -> None:
+    """The step that ``bend`` step = ``slope`` gives, by Cholesky's method; no step in directions that do not bend."""
+    m = slope.size
+    for i in range(m):
+        diagonal = bend[i, i]
+        for j in range(i):
+            for h in range(j):
+                bend[i, j] -= bend[i, h] * bend[j, h]
+            bend[i, j] /= bend[j, j]
+        for j in range(i):
+            bend[i, i] -= bend[i, j] ** 2
+        bend[i, i] = np.sqrt(bend[i, i]) if bend[i, i] > 1e-13 * diagonal else np.inf
+        step[i] = slope[i]
+        for j in range(i):
+            step[i] -= bend[i, j] * step[j]
+        step[i] /= bend[i, i]
+    for i in range(m - 1, -1, -1):
+        for j in range(i + 1, m):
+            step[i] -= bend[j, i] * step[j]
+        step[i] /= bend[i, i]
+
+
+@kept()
+def linked(x: Any, m: int, p: Any, q: Any, w: Any, least: float) -> float:
+    """The log-likelihood that :func:`likeliest` finds, whose last column is a total and has no weight below 0."""
+    value = likeliest(x, m, p, q, w, least)
+    if w[m - 1] < 0.0:
+        w[:] = 0.0
+        value = likeliest(x, m - 1, p, q, w, -np.inf)
+    return value
+
+
+@kept()
+def best_link(totals: Any, j: int, k: int, p: Any, q: Any) -> float:
+    """The log-likelihood that no points exceed that give the groups of the first ``j`` of ``k`` questions these
+    ``totals`` or a positive multiple of them; with all ``k`` that of the card.
+    """
+    m = 1 + k - j + (j > 0)
+    x, w = np.ones((1 << k, m)), np.zeros(m)
+    for s in range(1 << k):
+        for i in range(j, k):
+            x[s, 1 + i - j] = (s >> i) & 1
+        if j > 0:
+            x[s, m - 1] = totals[s & ((1 << j) - 1)]
+    return linked(x, m, p, q, w, -np.inf) if j > 0 else likeliest(x, m, p, q, w, -np.inf)
 
 
 NO_CUT, TOP, FREE = 0, 1, 2  # kinds of cuts: none, at most some rows, below any block
@@ -483,6 +588,9 @@ def _bound_lanes(
             for s in range(size):
                 rows[c, s] = lanes[c, s, at]
         bound = best_order(rows, worth, p, q)
+        if worth.kind == LOGLOSS and bound >= limit:
+            none = np.zeros(1, np.int64)
+            bound = min(bound, best_link(none, 0, sets.shape[1], rows[0], rows[1]) / worth.scale[0])
         if bound >= limit:
             for i in range(sets.shape[1] - 1):
                 sets[found, i] = elements[prefixes[at], i]
@@ -663,6 +771,9 @@ def best_vector(
         tried[i + 1] = tried[i] + abs(points[first[i] + depth.at[i]])
         total[i + 1] = total[i] + max(0, points[first[i] + depth.at[i]])
     memory = np.uint64(depth.key.size)
+    likely_p, likely_q = groups[:, 0].astype(np.float64), groups[:, 1].astype(np.float64)
+    # Multiples of points have one log loss but for rounding: the smallest are kept.
+    more = slack if worth.kind == LOGLOSS else 0.0
     for _ in range(STEPS):
         if j == 0:
             return True
@@ -679,16 +790,19 @@ def best_vector(
         key = _placed(depth, j, v, place)
         top = np.nan
         slot = np.uint64(0)
-        if 1 < j <= 4:
+        if 1 < j <= 4 and worth.kind != LOGLOSS:
             slot = (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)) % memory
             if depth.key[slot] == key:
                 top = depth.bound[slot]
         if np.isnan(top):
             # Chains of one or two groups hardly bound anything.
-            top = np.inf if j < min(k, 2) else best_below(place, j, k, groups, worth)
+            if worth.kind == LOGLOSS:
+                top = best_link(depth.totals[j], j, k, likely_p, likely_q) / worth.scale[0]
+            else:
+                top = np.inf if j < min(k, 2) else best_below(place, j, k, groups, worth)
             if hits > 0.0 and j < k and best_below(place, j, k, together, flagged) < hits:
                 top = -np.inf
-            if 1 < j <= 4:
+            if 1 < j <= 4 and worth.kind != LOGLOSS:
                 depth.key[slot], depth.bound[slot] = key, top
         equal = slack == 0.0 and top == best[0]
         if top < best[0] - slack or (equal and tried[j] + least[j] > best[1]):
@@ -698,7 +812,7 @@ def best_vector(
             j += 1
             depth.at[j - 1] = 0
             continue
-        better = top > best[0] or (top == best[0] and tried[j] <= best[1])
+        better = top > best[0] + more or (top == best[0] and tried[j] <= best[1])
         if better and top == best[0] and tried[j] == best[1] and own[0] != 0:
             better = False
             for i in rank:
@@ -779,15 +893,16 @@ class QuestionTable(NamedTuple):
 
 
 @kept()
-def _merged(up: Any, down: Any, totals: Any, v: int, out: Any) -> Any:
+def _merged(up: Any, down: Any, totals: Any, v: int, out: Any, at: Any) -> Any:
     """Blocks of rows by total, the largest first, after ``down`` (levels, cells) got ``v`` points more than ``up``;
-    how many there are.
+    how many there are. Their totals go to ``at``.
     """
     levels, cells = up.shape
     i = j = blocks = np.int64(0)
     while i < levels or j < levels:
         here = max(totals[i] if i < levels else totals[j] + v, totals[j] + v if j < levels else totals[i])
         out[blocks] = 0.0
+        at[blocks] = here
         if i < levels and totals[i] == here:
             for c in range(cells):
                 out[blocks, c] += up[i, c]
@@ -801,8 +916,12 @@ def _merged(up: Any, down: Any, totals: Any, v: int, out: Any) -> Any:
 
 
 @kept()
-def worth_of_blocks(blocks: Any, n: int, worth: Any) -> float:
-    """Value of ``n`` blocks from the top, by class of each list."""
+def worth_of_blocks(blocks: Any, totals: Any, n: int, worth: Any) -> float:
+    """Value of ``n`` blocks from the top, by class of each list, and their ``totals``."""
+    if worth.kind == LOGLOSS:
+        x = np.ones((n, 2))
+        x[:, 1] = totals[:n]
+        return linked(x, 2, blocks[:n, 0].copy(), blocks[:n, 1].copy(), np.zeros(2), -np.inf) / worth.scale[0]
     total = worth.constant
     for of in range(worth.scale.size):
         earned = above_p = above_q = 0.0
@@ -886,6 +1005,31 @@ def _pairs_by(memory: Any, most: int, step: int) -> float:
 WIDEST = 4096  # totals from the least to the largest that are held as an array
 
 
+@kept(fastmath=True)
+def _promised(usual: Any, rare: Any, totals: Any, step: int, odds: Any, low: int, link: Any, scale: float) -> float:
+    """Twice what a step of Newton's promises from a ``link`` when the rarer answer gets ``step`` points: no bound, but
+    what is below it is hardly ever worth the steps. ``odds`` (width, 4) are the loss of a relevant and of another row,
+    risk and spread at each total from ``low`` on.
+    """
+    value = one = two = aa = ab = bb = 0.0
+    for at in range(totals.size):
+        for side in range(2):
+            p, q = (rare[at, 0], rare[at, 1]) if side else (usual[at, 0], usual[at, 1])
+            total = totals[at] + (step if side else 0)
+            row = odds[total - low]
+            value -= p * row[0] + q * row[1]
+            left, spread = p - (p + q) * row[2], (p + q) * row[3]
+            one += left
+            two += left * total
+            aa += spread
+            ab += spread * total
+            bb += spread * total * total
+    apart = aa * bb - ab * ab
+    if apart <= 1e-12 * aa * bb:
+        return np.inf
+    return (value + (one * one * bb - 2.0 * one * two * ab + two * two * aa) / apart) / scale
+
+
 @kept()
 def best_more(
     level: Any, totals: Any, table: Any, worth: Any, limits: Any, broken: Any, sign: Any, alone: int, least: Any
@@ -906,13 +1050,13 @@ def best_more(
     every, rare = np.zeros((levels, cells)), np.empty((levels, cells))
     all_rows = np.arange(level.size)
     by_level(level, table.lists, table.counts, all_rows, every)
-    blocks = np.empty((2 * levels, cells))
+    blocks, at_total = np.empty((2 * levels, cells)), np.empty(2 * levels, np.int64)
     of_kind, rare_of_kind = np.zeros((levels, kinds)), np.empty((levels, kinds))
     by_kind = np.empty((2 * levels, kinds))
     if limited:
         by_level(level, table.people, table.counts, all_rows, of_kind)
     if alone >= 0:
-        now = worth_of_blocks(every, levels, worth)
+        now = worth_of_blocks(every, totals, levels, worth)
         breaks = alone + (limited and not blocks_keep(of_kind, levels, limits))
         if breaks < fewest or (breaks == fewest and now >= value):
             return -2, 0, breaks, now
@@ -920,6 +1064,18 @@ def best_more(
     width = totals[0] - totals[levels - 1] + 1 + 2 * most
     pairs = worth.kind == AREA and worth.scale.size == 1 and not limited and width <= WIDEST
     memory = np.empty((4, width if pairs else 0))
+    likely, low, link = worth.kind == LOGLOSS and width <= WIDEST, totals[levels - 1] - most, np.zeros(2)
+    odds = np.empty((width if likely else 0, 4))
+    if likely:
+        x = np.ones((levels, 2))
+        x[:, 1] = totals
+        linked(x, 2, every[:, 0].copy(), every[:, 1].copy(), link, -np.inf)
+        for at in range(width):
+            eta = link[0] + link[1] * (low + at)
+            small = np.exp(-abs(eta))
+            odds[at, 0], odds[at, 1] = np.log1p(small) + max(0.0, -eta), np.log1p(small) + max(0.0, eta)
+            odds[at, 2] = 1.0 / (1.0 + small) if eta > 0.0 else small / (1.0 + small)
+            odds[at, 3] = odds[at, 2] * (1.0 - odds[at, 2])
     for q in range(broken.size):
         if broken[q] < 0 or broken[q] > fewest:
             continue
@@ -940,12 +1096,17 @@ def best_more(
             if pairs:
                 now = worth.constant + (alike + _pairs_by(memory, most, step)) / worth.scale[0]
             else:
-                now = worth_of_blocks(blocks, _merged(usual, rare, totals, step, blocks), worth)
+                if likely and not broken[q] < fewest:
+                    promised = _promised(usual, rare, totals, step, odds, low, link, worth.scale[0])
+                    if promised <= value + more:
+                        continue
+                n = _merged(usual, rare, totals, step, blocks, at_total)
+                now = worth_of_blocks(blocks, at_total, n, worth)
             if broken[q] == fewest and now <= value + more:
                 continue
             breaks = broken[q]
             if limited:
-                n = _merged(of_kind - rare_of_kind, rare_of_kind, totals, step, by_kind)
+                n = _merged(of_kind - rare_of_kind, rare_of_kind, totals, step, by_kind, at_total)
                 breaks += not blocks_keep(by_kind, n, limits)
             if breaks < fewest or (breaks == fewest and now > value + more):
                 fewest, value = breaks, now

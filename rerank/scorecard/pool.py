@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import NotSupportedError
 from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words
 from rerank.scorecard.card import Card
+from rerank.scorecard.kernels import LOGLOSS
 from rerank.scorecard.problem import CardProblem, Found
 from rerank.scorecard.questions import Question
 from rerank.scorecard.search import Search, cards_of
@@ -166,6 +168,8 @@ def _order(points: tuple[int, ...], there: NDArray[np.intp]) -> bytes:
 def pool_of(found: StatedCard, best: Found, delta: float, most: int, threads: int, time_limit: float | None) -> Pool:
     """The cards within ``delta`` of the best one of a search."""
     problem = found.problem
+    if problem.worth.kind == LOGLOSS:
+        raise NotSupportedError("Cards are not listed by log loss; fit with stat='auc' or another rank statistic.")
     least = best.value - delta - problem.slack
     cards, why = collected(problem, least, whole("most", most), threads, time_limit)
     if cards and cards[0].value > best.value + problem.slack:

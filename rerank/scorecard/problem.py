@@ -29,7 +29,8 @@ class CardProblem:
     def slack(self) -> float:
         """By how much a computed value may be off: 0 for an area of one list, whose pairs are counted in integers."""
         exact = self.worth.kind == kernels.AREA and self.worth.scale.size == 1 and self.worth.scale[0] < 2.0**51
-        return 0.0 if exact else 1e-11 * max(1.0, self.best_of_all)
+        loss = self.worth.kind == kernels.LOGLOSS
+        return 0.0 if exact else 2e-11 if loss else 1e-11 * max(1.0, self.best_of_all)
 
     @cached_property
     def flagged(self) -> tuple[Worth, float]:

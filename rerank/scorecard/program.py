@@ -10,6 +10,7 @@ import numpy as np
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.options import spelled
 from rerank.scorecard.kernels import NO_CUT
+from rerank.scorecard.likelihood import LogLoss
 from rerank.scorecard.problem import CardProblem
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.statement import NO_LIMIT, measure
@@ -26,6 +27,8 @@ def model_of(
     if ties not in ("average", "pessimistic"):
         raise InputError(f"ties is {spelled(ties)}; it must be 'average' or 'pessimistic'.")
     statistic, rate = measure(stat)
+    if isinstance(statistic, LogLoss):
+        raise NotSupportedError("No program states log loss; use stat='auc' or another rank statistic.")
     limits, rules = problem.limits, problem.rules
     if limits.cut != NO_CUT or limits.first > 0 or limits.total < NO_LIMIT:
         raise NotSupportedError(

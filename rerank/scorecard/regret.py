@@ -13,11 +13,13 @@ from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
 from rerank.scorecard.card import Card, Z
 from rerank.scorecard.held_out import LateError, folds_of, quick_card
+from rerank.scorecard.kernels import LOGLOSS
 from rerank.scorecard.points import MOST_QUESTIONS
 from rerank.scorecard.pool import collected
-from rerank.scorecard.result import exact, four, rounded_up
+from rerank.scorecard.result import exact, four, later, rounded_up
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.statement import measure
+from rerank.statistics import RankStatistic
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,9 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     proved = search.complete
     bound = best_value if proved else max(search.bound, best_value)
     better, counted, late = 0, True, False
-    if best is not card:
+    if best is not card and found.problem.worth.kind == LOGLOSS:
+        better, counted = 1, False
+    elif best is not card:
         least, ends = value + found.problem.slack, (estimator._threads(), estimator.time_limit)
         cards, why = collected(found.problem, least, whole("most", most), *ends, strict=True)
         better, counted = max(1, min(len(cards), most)), not why
@@ -128,12 +132,14 @@ def _held_out(estimator: Any, card: Card, rows: Rows) -> tuple[float | None, flo
     statistic, rate = measure(estimator.stat)
     leads, errors = [], []
     for train, test in folds_of(rows, how, 0):
-        own, other = rows.some(test), quick_card(estimator, rows.some(train))
+        part, own = rows.some(train), rows.some(test)
+        other = quick_card(estimator, part)
         if other is None or own.relevant.all() or not own.relevant.any():
             continue
-        totals = other.total(own.X), card.total(own.X)
-        leads.append(float(exact(estimator.stat, own, totals[0])) - float(exact(estimator.stat, own, totals[1])))
-        if rate is None:
+        used = card.with_totals(card.total(part.X), *part.counts)
+        leads.append(later(estimator.stat, other, own) - later(estimator.stat, used, own))
+        if rate is None and isinstance(statistic, RankStatistic):
+            totals = other.total(own.X), card.total(own.X)
             lists = split(own.relevant.astype(np.float64), own.lists, gain="binary")
             errors.append(Evaluator(statistic, lists).lead(totals[0], totals[1], "average")[1])
     if not leads:

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from rerank.io.page import Items, Part, Readable, Words
 from rerank.scorecard.card import Card
+from rerank.scorecard.likelihood import LogLoss, link_of
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Search
 from rerank.scorecard.statement import measure, name_of
@@ -145,6 +148,13 @@ def rounded_up(bound: float) -> str:
 def exact(stat: Any, rows: Rows, totals: Any, ties: str = "average") -> Fraction | float:
     """The statistic of totals on rows."""
     return value_of(*measure(stat), totals, rows, rows.units, ties)
+
+
+def later(stat: Any, card: Card, rows: Rows) -> float:
+    """The statistic of a card on other rows than those that its totals are of; log loss has the link of these."""
+    statistic, rate = measure(stat)
+    link = link_of(*np.array([one[:3] for one in card.totals]).T) if isinstance(statistic, LogLoss) else None
+    return float(value_of(statistic, rate, card.total(rows.X), rows, rows.units, link=link))
 
 
 def result_of(

@@ -19,6 +19,7 @@ from rerank.scorecard.data import AnswerPatterns, counted, worth_of
 from rerank.scorecard.files import OPTIONS, RULES
 from rerank.scorecard.gaps import special_of
 from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
+from rerank.scorecard.likelihood import LogLoss
 from rerank.scorecard.points import MOST_QUESTIONS, few
 from rerank.scorecard.problem import CardProblem, Found
 from rerank.scorecard.questions import IN, MISSING, WITHIN, Question, QuestionsAsked, candidates
@@ -43,8 +44,10 @@ WANTED = {
 }
 
 
-def measure(stat: Any) -> tuple[RankStatistic, float | None]:
-    """The statistic, and the greatest false positive rate of ``"pauc_fpr@F"``."""
+def measure(stat: Any) -> tuple[RankStatistic | LogLoss, float | None]:
+    """The statistic or log loss, and the greatest false positive rate of ``"pauc_fpr@F"``."""
+    if isinstance(stat, str) and stat.strip().lower() == LogLoss.name:
+        return LogLoss(), None
     match = RATE.match(stat.strip().lower()) if isinstance(stat, str) else None
     if match is None:
         return parse(stat), None

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.scorecard.likelihood import LogLoss, link_of, value_at
 from rerank.statistics import AUC, Precision, RankStatistic, presentation
 
 NOTHING = "No list holds both relevant rows and others, so there is nothing to order; give labels of both kinds."
@@ -84,13 +85,22 @@ def _parts(start: int, end: int, unit: int, n: int) -> list[tuple[int, Fraction]
 
 
 def value_of(
-    statistic: RankStatistic, rate: float | None, totals: Any, rows: Any, units: tuple[Any, int], ties: str = "average"
+    statistic: RankStatistic | LogLoss,
+    rate: float | None,
+    totals: Any,
+    rows: Any,
+    units: tuple[Any, int],
+    ties: str = "average",
+    link: tuple[float, float] | None = None,
 ) -> Fraction | float:
     """Weighted mean over the lists of the value of a card that gives rows these totals; see :func:`value_of_list`.
-    ``units`` are the numbers of rows that each row stands for (n,), in parts of a row, and how many make a row.
+    ``units`` are the numbers of rows that each row stands for (n,), in parts of a row, and how many make a row. Log
+    loss is that of a ``link``, or of the one that is best on these rows.
     """
     counts, unit = units
     relevant, other = counts * rows.relevant, counts * ~rows.relevant
+    if isinstance(statistic, LogLoss):
+        return value_at(link_of(totals, relevant, other) if link is None else link, totals, relevant, other)
     parts, weights = [], []
     for of, weight in enumerate(rows.list_weight.tolist()):
         own = rows.lists == of

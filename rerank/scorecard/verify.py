@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import CertificateError
 from rerank.io.page import Part, Readable, Words
+from rerank.scorecard.likelihood import LogLoss, of_points, of_sets
 from rerank.scorecard.value import value_of
 from rerank.statistics import AUC, RankStatistic, presentation
 
@@ -49,7 +50,7 @@ class Claim:
     result: Any
     card: Any
     questions: tuple[Any, ...]  # the candidates
-    statistic: RankStatistic  # with the rate as for :func:`rerank.scorecard.value.value_of`
+    statistic: RankStatistic | LogLoss  # with the rate as for :func:`rerank.scorecard.value.value_of`
     rate: float | None
     answers: NDArray[np.bool_]  # (questions, n)
     of_card: NDArray[np.bool_]  # (questions of the card, n)
@@ -133,6 +134,7 @@ class ListMeasure(NamedTuple):
     limit: float | None  # rows that are not relevant and count, of a partial area
     earned: NDArray[np.float64] | None  # what the first x places earn; None for areas
     unit: int
+    loss: bool = False  # whether it is log loss, which has no places
 
 
 def verify(claim: Claim) -> Verified:
@@ -142,7 +144,7 @@ def verify(claim: Claim) -> Verified:
     measures, constant = _measures(claim)
     one = measures[0]
     pairs = 2 * one.relevant * one.others
-    exact = len(measures) == 1 and one.earned is None and one.limit is None and pairs < 2**62
+    exact = len(measures) == 1 and not one.loss and one.earned is None and one.limit is None and pairs < 2**62
     proved = claim.result.status == "optimal" and float(value) == claim.result.bound
     if math.isinf(claim.result.bound):
         return Verified(value, math.inf, exact, 0, 0, 0, 0, time.monotonic() - began)
@@ -156,7 +158,7 @@ def verify(claim: Claim) -> Verified:
         # In half pairs: more than the limit is at least one more than its floor.
         measures, top = [one._replace(scale=1)], math.floor(limit * pairs)
     else:
-        top, rounding = float(limit), _rounding(measures, constant, claim)
+        top, rounding = float(limit), 1e-11 if one.loss else _rounding(measures, constant, claim)
     sets = allowed = above = vectors = 0
     for members in _sets(len(claim.problem.domains), claim.problem.size, claim.merged[2].size):
         sets += len(members)
@@ -177,6 +179,9 @@ def _best_of_all(claim: Claim) -> Fraction | float:
     """The value of the rows in order of their share of relevant ones, of those of a list that answer all alike."""
     key = np.vstack([np.packbits(claim.answers, axis=0).astype(np.int64), claim.rows.lists])
     group = np.unique(key, axis=1, return_inverse=True)[1].ravel()
+    if isinstance(claim.statistic, LogLoss):
+        sides = [np.bincount(group, claim.counts * of) for of in (claim.rows.relevant, ~claim.rows.relevant)]
+        return sum(float(own @ np.log(np.maximum(own, 1) / sum(sides))) for own in sides) / float(claim.counts.sum())
     p, every = np.zeros(group.max() + 1, np.int64), np.zeros(group.max() + 1, np.int64)
     np.add.at(p, group, claim.counts * claim.rows.relevant)
     np.add.at(every, group, claim.counts)
@@ -233,6 +238,8 @@ def _measures(claim: Claim) -> tuple[list[ListMeasure], float]:
         own = claim.rows.lists == of
         P, Q = (int(claim.counts[own & side].sum()) for side in (claim.rows.relevant, ~claim.rows.relevant))
         offset, scale, earned, limit = 0.0, 2.0 * P * Q, None, None
+        if isinstance(claim.statistic, LogLoss):
+            return [ListMeasure(1.0 / (P + Q), P, Q, None, None, claim.unit, True)], 0.0
         if claim.rate is not None:
             scale, limit = float(P * Q), float(Fraction(repr(float(claim.rate))) * Q)
         elif not isinstance(claim.statistic, AUC):
@@ -298,6 +305,8 @@ def _groups(rows: tuple[NDArray[np.bool_], Ints, Ints], width: int, members: Int
 
 def _best(measures: Sequence[ListMeasure], groups: Ints) -> Any:
     """What the order by share is worth for each set: groups of one share are tied, which loses nothing."""
+    if measures[0].loss:
+        return measures[0].scale * of_sets(*np.moveaxis(groups.astype(np.float64), 2, 0))
     total: Any = 0
     for of, one in enumerate(measures):
         p, q = groups[..., 2 * of], groups[..., 2 * of + 1]
@@ -349,8 +358,8 @@ def _check_points(claim: Claim, members: Ints, groups: Ints, measures: Any, cons
     many, some = math.prod(map(len, domains)), max(1, CELLS // 4 ** len(domains))
     for begin in range(0, many, some):
         points, more, same = _orders(domains, begin, min(begin + some, many))
-        value: Any = constant
-        for of, one in enumerate(measures):
+        value: Any = measures[0].scale * of_points(points, *groups.T * 1.0) if measures[0].loss else constant
+        for of, one in enumerate([] if measures[0].loss else measures):
             value = value + one.scale * _earned(one, groups[:, 2 * of], groups[:, 2 * of + 1], more, same)
         over = np.flatnonzero(value > top)
         over = over[_kept(claim, members, points[over])] if over.size else over
