@@ -127,14 +127,11 @@ def ranges(joined: Joined) -> dict[str, list[float]]:
     }
 
 
-def elsewhere(joined: Joined, fitted: Any) -> tuple[str, ...]:
+def elsewhere(joined: Joined, fitted: Mapping[str, Sequence[float]] | None) -> tuple[str, ...]:
     """What is said about runs of whose scores more than half lie outside the range that a fit saw (:func:`ranges`)."""
     notes = []
     for name, column in zip(joined.names, joined.scores.T):
-        found: Any = fitted.get(name) if isinstance(fitted, Mapping) else None
-        pair = isinstance(found, Sequence) and len(found) == 2 and all(isinstance(end, int | float) for end in found)
-        # A file may say nothing that can be used.
-        least, largest = map(float, found) if pair else (-np.inf, np.inf)
+        least, largest = (fitted or {}).get(name, (-np.inf, np.inf))
         own = column[~np.isnan(column)]
         if own.size and 2 * int(((own < least) | (own > largest)).sum()) > own.size:
             notes.append(

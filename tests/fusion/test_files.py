@@ -74,6 +74,29 @@ IMPOSSIBLE = [
     {"depth": 0},
     {"depth": 1.5},
     {"about": []},
+    {"runs": {"a": 0.0, "b": 0}},
+    {"kinds": {"a": {"bm25": 1.0, "dense": 1.0}}},
+    {"kinds": {"a": {"bm25": 1.0, "dense": 1.0, "clicks": 1.0}}},
+    {"kinds": {"a": {"bm25": 1.0, "dense": True, "clicks_2": 1.0}}},
+    {"kinds": {"a": [1.0, 1.0, "1"]}},
+    {"kinds": [1.0]},
+    {"sigmoid": [[0.0, 1.0]] * 3},  # beside minmax
+    *(
+        {"about": {name: value}}
+        for name, values in {
+            "stat": (1, None, ["auc"]),
+            "gain": ("cubic", None),
+            "radius": ("0.3", -0.1, True),
+            "null_kept": (0, "false"),
+            "queries": (0, -3, 2.5, True),
+            "notes": ("text", [1], {}),
+            "bound": ("1", [], False),
+            "gap": (-1e-9,),
+            "ranges": ([], {"unknown": [0, 1]}, {"bm25": [1, 0]}, {"bm25": [0]}, {"bm25": [0, None]}, {"bm25": "01"}),
+        }.items()
+        for value in values
+    ),
+    {"about": {"value": 0.9, "bound": 0.8}},
 ]
 CURVES = np.array([[-1.5, 2.0], [12.25, 4.0], [0.0, 0.5]])
 NO_CURVES = [[[0.0, 1.0]], [[0.0, 0.0]] * 3, [[0.0, math.nan]] * 3, [0.0] * 3, None, "x", [[0.0, 1.0, 2.0]] * 3]
@@ -95,6 +118,10 @@ def test_what_is_no_model_is_refused_in_one_sentence_whether_or_not_its_digest_f
     body = json.loads(path.read_text())
     for broken in NO_CURVES:
         refused(path, signed(body | {"sigmoid": broken}))
+    for entries in ({"k": -1.0}, {"depth": 0}, {"curves": [[0.0, 0.0]] * 3}, {"about": {"queries": "3"}}):
+        refuses(next(iter(entries)), model, **entries)
+    for names in ((), ("a", "a"), ("a", 1), "ab"):
+        refuses("names", FusionModel, names, np.ones(2), "rank")
     refuses("Cannot read", load, tmp_path / "absent.json")
 
 

@@ -51,6 +51,22 @@ def test_a_normaliser_is_its_definition(rows, name, rule, k):
         assert close(found[place, 0], expected(column, name, rule, k))
 
 
+EXTREME = [0.0, 1.0, 1.0 + 2**-52, 5e-324, 1e-310, 2.3e-308, 1e-160, 1e160, 1.7e308, -1.7e308, -1e-310, math.nan]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(*[st.sampled_from(EXTREME)] * 2), min_size=1, max_size=5),
+    st.sampled_from(("minmax", "l2", "z", "sigmoid")),
+    st.sampled_from(naive.MISSING),
+    st.sampled_from((None, [[1.7e308, 5e-324], [-1.7e308, 1.7e308]], [[1e-310, 1e-310], [0.0, 1e300]])),
+)
+def test_finite_scores_give_finite_ones_however_large_or_small(rows, name, rule, curves):
+    scores = np.array(rows)
+    found = FusionModel(("a", "b"), np.array([0.7, -0.3]), name, missing=rule, curves=curves).fuse_arrays(scores)
+    assert (np.isfinite(found) == ~np.isnan(scores).all(axis=1)).all()
+
+
 @given(
     st.lists(LISTS, min_size=1, max_size=4),
     st.sampled_from(naive.NORMALISERS),

@@ -4,9 +4,11 @@ import hashlib
 import json
 import math
 import os
+import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +19,7 @@ from rerank.io.atomic import writing
 from rerank.io.bounded import parsed_json, plain, read_bytes
 from rerank.io.frames import is_frame
 from rerank.io.fusion import Joined, apart, elsewhere, first_documents, join
+from rerank.io.options import real, whole
 from rerank.io.runs import as_dict, as_frame, kinds_of, run_of
 from rerank.ranks.lists import number_lists
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, cut, normalised
@@ -71,24 +74,35 @@ class FusionModel:
     kinds: Mapping[str, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Weights as arrays; a sentence for those that fuse nothing."""
+        """Weights as arrays; a sentence for what fuses nothing, or contradicts itself."""
         for what, given, known in (("normaliser", self.normaliser, NORMALISERS), ("missing", self.missing, MISSING)):
-            if given not in known:
+            if not isinstance(given, str) or given not in known:
                 raise unknown(what, given, known)
+        names = tuple(self.names)
+        if isinstance(self.names, str) or not names or len(set(names)) < len(names) or not _texts(names):
+            raise InputError(f"names is {self.names!r:.80}; give a different text for each run, one at least.")
+        real("k", self.k, 0.0)
+        if self.depth is not None:
+            whole("depth", self.depth)
+        if not isinstance(self.kinds, Mapping):
+            raise InputError(f"kinds is {self.kinds!r:.80}; give a mapping of kinds to weights of the runs.")
         weights = self._weights(self.weights, "weights")
         kinds = {kind: self._weights(own, f"kinds[{kind!r}]") for kind, own in self.kinds.items()}
-        checked: dict[str, Any] = {"names": tuple(self.names), "weights": weights, "kinds": kinds}
+        curves = None if self.curves is None else _numbers(self.curves, (len(names), 2))
+        if self.curves is not None and (curves is None or (curves[:, 1] <= 0).any()):
+            raise InputError(f"curves is {self.curves!r:.80}; give a centre and a positive width for each run.")
+        _check_told(self.about, names)
+        checked: dict[str, Any] = {"names": names, "weights": weights, "kinds": kinds, "curves": curves}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     def _weights(self, given: Any, what: str) -> Floats:
-        """A weight of each run, in the order of the names, which a mapping may have."""
-        told = [given.get(name) for name in self.names] if isinstance(given, Mapping) else given
-        try:
-            found = np.asarray(told, dtype=np.float64)
-        except (TypeError, ValueError):
-            found = np.empty(0)
-        if found.shape != (len(self.names),) or not (np.isfinite(found).all() and found.any()):
+        """A weight of each run, in the order of the names, which a mapping has, too, and no other."""
+        told = given
+        if isinstance(given, Mapping):
+            told = [given[name] for name in self.names] if given.keys() == set(self.names) else None
+        found = _numbers(told, (len(self.names),))
+        if found is None or not found.any():
             raise InputError(
                 f"{what} is {given!r:.80}; give a finite number for each of the runs {', '.join(map(str, self.names))} "
                 "that are not all 0."
@@ -287,19 +301,9 @@ def load(path: str | os.PathLike[str]) -> FusionModel:
     InputError
         One sentence, for anything else: another format, a damaged or changed file, values that cannot be.
     """
+    raw = read_bytes(path, MOST_BYTES)
     try:
-        body = parsed_json(read_bytes(path, MOST_BYTES))
-        if not isinstance(body, dict) or body.get("format") != FORMAT:
-            raise ValueError(f'"format" is not {FORMAT!r}')
-        if type(body.get("schema")) is not int or body["schema"] != SCHEMA:
-            raise ValueError(f"its schema is not {SCHEMA}")
-        if set(body) - {SOMETIMES, KINDS} != set(FIELDS):
-            raise ValueError(f"it must have the entries {', '.join(FIELDS)}")
-        if body["digest"] != _digest({name: value for name, value in body.items() if name != "digest"}):
-            raise ValueError("the digest does not match the content")
-        return _checked(body)
-    except InputError:
-        raise
+        return _model_of(parsed_json(raw))
     except (ValueError, MemoryError, RecursionError) as error:
         raise InputError(
             f"{path} holds no fusion model that can be used ({str(error)[:120]}); pass a file written by save or by "
@@ -307,53 +311,74 @@ def load(path: str | os.PathLike[str]) -> FusionModel:
         ) from None
 
 
-def _checked(body: Mapping[str, Any]) -> FusionModel:
-    runs, depth = body["runs"], body["depth"]
-    if not isinstance(runs, dict) or not runs or not all(runs) or not all(map(_real, runs.values())):
+def _model_of(body: Any) -> FusionModel:
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise ValueError(f'"format" is not {FORMAT!r}')
+    if type(body.get("schema")) is not int or body["schema"] != SCHEMA:
+        raise ValueError(f"its schema is not {SCHEMA}")
+    if set(body) - {SOMETIMES, KINDS} != set(FIELDS):
+        raise ValueError(f"it must have the entries {', '.join(FIELDS)}")
+    if body["digest"] != _digest({name: value for name, value in body.items() if name != "digest"}):
+        raise ValueError("the digest does not match the content")
+    runs, normaliser, curves = body["runs"], body["normalise"], body.get(SOMETIMES)
+    if not isinstance(runs, dict) or "" in runs:
         raise ValueError("'runs' must hold a finite weight for each run")
-    if body["normalise"] not in NORMALISERS or body["missing"] not in MISSING:
-        raise ValueError("'normalise' or 'missing' is no rule that is known")
-    if not _real(body["k"]) or body["k"] < 0:
-        raise ValueError("'k' must be a number, 0 or more")
-    if depth is not None and (type(depth) is not int or depth < 1):
-        raise ValueError("'depth' must be null or a whole number, at least 1")
-    if not isinstance(body["about"], dict):
-        raise ValueError("'about' must be an object")
-    curves = _curves(body[SOMETIMES], len(runs)) if SOMETIMES in body else None
-    kinds = _weights_by_kind(body.get(KINDS, {}), runs)
-    return FusionModel(
-        names=tuple(runs),
-        weights=np.array([float(weight) for weight in runs.values()]),
-        normaliser=body["normalise"],
-        k=float(body["k"]),
-        missing=body["missing"],
-        depth=depth,
-        about=body["about"],
-        curves=curves,
-        kinds=kinds,
-    )
+    if SOMETIMES in body and (normaliser != "sigmoid" or curves is None):
+        raise ValueError(f"'{SOMETIMES}' stands beside the normaliser {normaliser!r:.40}, or is empty")
+    rules = {name: body[name] for name in ("k", "missing", "depth", "about")}
+    return FusionModel(tuple(runs), runs, normaliser, **rules, curves=curves, kinds=body.get(KINDS, {}))  # type: ignore[arg-type]
 
 
-def _curves(given: Any, n_runs: int) -> Floats:
-    """Centre and width of the sigmoid of each run."""
-    pairs = isinstance(given, list) and len(given) == n_runs and all(isinstance(one, list) for one in given)
-    if not pairs or not all(len(one) == 2 and all(map(_real, one)) and one[1] > 0 for one in given):
-        raise ValueError("'sigmoid' must hold a centre and a positive width for each run")
-    return np.array(given, dtype=np.float64)
-
-
-def _weights_by_kind(given: Any, runs: Mapping[str, Any]) -> dict[str, Floats]:
-    """Weights of the runs for each kind of queries, in the order of the runs."""
-    tables: list[Any] = list(given.values()) if isinstance(given, dict) else [None]
-    named = all(isinstance(own, dict) and own.keys() == runs.keys() for own in tables)
-    if not named or not all(all(map(_real, own.values())) for own in tables):
-        raise ValueError("'kinds' must hold a finite weight for each run and kind")
-    return {kind: np.array([float(own[run]) for run in runs]) for kind, own in given.items()}
+def _numbers(given: Any, shape: tuple[int, ...]) -> Floats | None:
+    """Finite numbers of that shape; None for anything else, also for texts and truth values."""
+    told = given.tolist() if hasattr(given, "tolist") else given
+    if not shape:
+        return np.float64(told) if _real(told) else None  # type: ignore[return-value]
+    parts = [_numbers(one, shape[1:]) for one in told] if isinstance(told, list | tuple) else []
+    return np.array(parts) if len(parts) == shape[0] and all(part is not None for part in parts) else None
 
 
 def _real(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and abs(value) <= 1e300 and math.isfinite(value)
+    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return number and abs(value) <= sys.float_info.max  # as no NaN is
+
+
+def _texts(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(one, str) for one in values)
+
+
+def _known(value: Any) -> bool:
+    """A number, or None where a file has no number for an infinite one."""
+    return value is None or (isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value))
+
+
+TOLD: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("stat", "prior", "null", "status", "message"), (lambda own: _texts([own]), "a text")),
+    **dict.fromkeys(("null_statistic", "statistic", "value", "bound"), (_known, "a number")),
+    **dict.fromkeys(("radius", "gap"), (lambda own: _known(own) and (own is None or own >= 0), "a number, 0 or more")),
+    "gain": (lambda own: own in ("linear", "exponential"), "linear or exponential"),
+    "null_kept": (lambda own: isinstance(own, bool), "true or false"),
+    "queries": (lambda own: type(own) is int and own > 0, "a whole number above 0"),
+    "notes": (_texts, "a list of texts"),
+    "ranges": (lambda own: isinstance(own, Mapping), "a least and a largest score of runs"),
+}
+"""What each entry of ``about`` is that a fit writes; others are the caller's."""
+
+
+def _check_told(about: Any, names: tuple[str, ...]) -> None:
+    if not isinstance(about, Mapping):
+        raise InputError(f"about is {about!r:.80}; give a mapping.")
+    for name, value in about.items():
+        right, what = TOLD.get(name, (lambda own: True, ""))
+        if not right(value):
+            raise InputError(f"about[{name!r}] is {value!r:.80}; it must be {what}.")
+    for name, ends in about.get("ranges", {}).items():
+        pair = _numbers(ends, (2,))
+        if name not in names or pair is None or pair[0] > pair[1]:
+            raise InputError(f"about['ranges'] has {name!r:.40} from {ends!r:.80}; it must be {TOLD['ranges'][1]}.")
+    value, bound = about.get("value"), about.get("bound")
+    if value is not None and bound is not None and value > bound:
+        raise InputError(f"about['value'] is {value!r}, above about['bound'], {bound!r}; no value is above its bound.")
 
 
 def _digest(body: Mapping[str, Any]) -> str:
