@@ -138,12 +138,13 @@ def circles_of_imports() -> set[str]:
 
 
 def imports_against_the_table() -> set[str]:
-    found = set()
-    for name, others in ours().items():
-        allowed = {room(name), *ROOMS.get(room(name), "").split(), "rerank"}
-        if room(name) != "rerank":
-            found |= {f"{name} -> {other}" for other in others if room(other) not in allowed}
-    return found
+    """Imports of what a room may not know, those for annotations counted."""
+    return {
+        f"{edge.source} -> {edge.target}"
+        for edge in edges()
+        if edge.target in modules() and room(edge.source) != "rerank"
+        if room(edge.target) not in (room(edge.source), *ROOMS[room(edge.source)].split(), "rerank")
+    }
 
 
 def entries_of_the_root() -> set[str]:

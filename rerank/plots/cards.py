@@ -5,15 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rerank.errors import InputError
+from rerank.plots.drawn import RiskOfTotal
 from rerank.plots.style import BLUE, GREY, ORANGE, axes_of
-
-if TYPE_CHECKING:
-    from rerank.scorecard.files import Total
 
 WIDE = 52  # signs of a question on one line of a card
 LINE, MORE = 0.28, 0.62  # inches of a line of a card, and what each further line of a question takes of that
@@ -23,7 +21,7 @@ MOST_LINES = 25  # intervals that are drawn as lines; where there are more, they
 MOST_CELLS = 12  # totals on the line of risks; where there are more, or they are long, neighbours share a cell
 
 
-def card_risks(totals: Sequence[Total], cut: int | None = None, *, ax: Any = None) -> Any:
+def card_risks(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any = None) -> Any:
     """The risk of each total with its interval, rows with the total as light bars, and the cut as a line.
 
     Parameters
@@ -76,7 +74,7 @@ def card_risks(totals: Sequence[Total], cut: int | None = None, *, ax: Any = Non
 def card_picture(
     questions: Sequence[str],
     points: Sequence[int],
-    totals: Sequence[Total] = (),
+    totals: Sequence[RiskOfTotal] = (),
     cut: int | None = None,
     *,
     ax: Any = None,
@@ -132,7 +130,7 @@ def _box(ax: Any, x: float, y: float, width: float, height: float, lw: float = 0
     ax.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor="black", linewidth=lw, clip_on=False))
 
 
-def _cells(totals: Sequence[Total], cut: int | None) -> list[tuple[str, int, float]]:
+def _cells(totals: Sequence[RiskOfTotal], cut: int | None) -> list[tuple[str, int, float]]:
     """What stands in each cell, from the smallest totals up: totals, the least of them, and the risk of their rows."""
     rising = sorted(totals, key=lambda one: one.total)
     rows = np.array([one.relevant + one.other for one in rising])

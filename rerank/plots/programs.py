@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from rerank.plots.drawn import NamedMatrix, SolverReport
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, axes_of, hide_frame
-
-if TYPE_CHECKING:
-    from formulations.compile import Program
-    from rerank.solvers.outcome import Progress
 
 Moment = tuple[float, float, float]  # seconds, value and bound
 
 
 def bound_over_time(
-    traces: Mapping[str, Sequence[Progress | Moment]], *, best: float | None = None, unit: str = "", ax: Any = None
+    traces: Mapping[str, Sequence[SolverReport | Moment]], *, best: float | None = None, unit: str = "", ax: Any = None
 ) -> Any:
     """Best value (solid) and bound (dashed) of solvers over time; one colour and mark for each solver.
 
@@ -52,7 +49,7 @@ def bound_over_time(
     return hide_frame(ax)
 
 
-def structure(program: Program, *, ax: Any = None) -> Any:
+def structure(program: NamedMatrix, *, ax: Any = None) -> Any:
     """The matrix of a program: a mark for each entry, rows and columns grouped by the prefix of their names."""
     ax = axes_of(ax, (6.4, 5.2))
     columns, rows = (_families(names) for names in (program.columns, program.rows))

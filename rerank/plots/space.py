@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
+from rerank.plots.drawn import WeightBoxes
 from rerank.plots.style import BLUE, GREY, ORANGE, axes_of, hide_frame
 
 if TYPE_CHECKING:
-    from rerank.certificate import LeafBoxes
     from rerank.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -298,7 +298,7 @@ def cells(
     best: ArrayLike | None = None,
     *,
     features: Sequence[int] | None = None,
-    boxes: LeafBoxes | None = None,
+    boxes: WeightBoxes | None = None,
     names: Sequence[str] | None = None,
     unit: str = "value",
     every: bool = False,

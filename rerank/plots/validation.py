@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rerank.plots.drawn import RiskOfTotal
 from rerank.plots.style import BLUE, GREY, ORANGE, axes_of, hide_frame
-
-if TYPE_CHECKING:
-    from rerank.scorecard.files import Total
 
 SIZE = (4.4, 3.6)
 AREAS = 220.0  # square points of the largest mark of a calibration
 
 
-def _counts(totals: Sequence[Total]) -> tuple[Any, Any, Any]:
+def _counts(totals: Sequence[RiskOfTotal]) -> tuple[Any, Any, Any]:
     """Totals, relevant rows and other rows."""
     places, p, q = (np.array([getattr(one, name) for one in totals]) for name in ("total", "relevant", "other"))
     return places, p.astype(np.float64), q.astype(np.float64)
@@ -27,7 +25,7 @@ def _shares(axis: Any) -> None:
     axis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 
 
-def totals_by_class(totals: Sequence[Total], cut: int | None = None, *, ax: Any = None) -> Any:
+def totals_by_class(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any = None) -> Any:
     """Shares of the relevant rows at each total upwards, of the others downwards, and the cut as a line.
 
     Parameters
@@ -52,7 +50,7 @@ def totals_by_class(totals: Sequence[Total], cut: int | None = None, *, ax: Any 
     return ax
 
 
-def roc_curve(totals: Sequence[Total], cut: int | None = None, *, ax: Any = None) -> Any:
+def roc_curve(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any = None) -> Any:
     """Sensitivity against one less specificity, a corner for each total; the cut is the filled one.
 
     Parameters
