@@ -8,7 +8,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from rerank import datasets
+from rerank import datasets, plots
 from rerank.scorecard import Scorecard
 
 table = datasets.load("ai4i2020")
@@ -59,6 +59,18 @@ print(ruled.pool(0.002))
 # %%
 in_use = {"Rotational speed [rpm] < 1400": 3, "Torque [Nm] >= 50": 2, "Tool wear [min] >= 200": 1}
 print(est.regret(in_use, machines, table.y))
+
+# %% [markdown]
+# ## What a validator asks for
+#
+# Both classes by total, and the ROC curve; `rerank card report` puts them on a page, with calibration, a decision curve
+# and how far the rows have moved. The sheet is also written as a workbook with formulas: `card_.to_excel("card.xlsx")`.
+
+# %%
+axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")[1]
+plots.totals_by_class(ruled.card_.totals, ruled.card_.cut, ax=axes[0])
+plots.roc_curve(ruled.card_.totals, ruled.card_.cut, ax=axes[1])
+plt.show()
 
 # %% [markdown]
 # ## As a picture

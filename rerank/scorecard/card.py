@@ -318,8 +318,8 @@ def risks(
     """What each total means, the largest first. The share of relevant rows with the overall share added as one row,
     made to fall with the total by pooling neighbours (isotonic regression); the interval is Wilson's [Wilson1927] of
     the rows that were pooled; or with as many standard errors as refits say (``spread``). Totals that are pooled
-    differ in rows to come: their rows are the geometric mean of those of the pool and of the total, since with those of
-    the pool 91 % of the intervals hold, with those of the total 97.5 % (measured; see docs/cards-measured.md).
+    differ in rows to come: their rows are the geometric mean of those of the pool and of the total, since those
+    of the pool make intervals too narrow for single totals, and those of the total too wide.
     """
     levels, number = np.unique(-np.asarray(totals, np.int64), return_inverse=True)
     p = np.bincount(number, relevant, levels.size)
