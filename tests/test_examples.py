@@ -87,7 +87,8 @@ def score_fusion(text):
     assert rrf < value <= bound < rrf + 0.01  # the text says so
     leads = numbers(r"later queries, .*: ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", text)
     assert len(leads) == 2 and all(low < 0 < high for _, low, high in leads)  # the text says so
-    assert "RRF is kept." not in text and '"rrf"' in text and "reciprocal_rank" in text and "fused = " in text
+    assert "logistic (minmax) is kept." in text and '"linear"' in text and "normalize_linear" in text
+    assert "fused = " in text
 
 
 def a_proof(text):

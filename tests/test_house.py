@@ -76,8 +76,6 @@ LEDGER: dict[str, int] = {
 OPEN: set[str] = {
     *(f"names_of_two_classes: {name}" for name in ("Evaluation", "Progress", "Rows", "Verdict")),  # public ones
     "functions_too_large: rerank.reranker.first_stage.fit_first_stage",
-    "functions_too_large: rerank.reranker.fusion.choice.choose",
-    "functions_too_large: rerank.reranker.fusion.estimator.fit",
     "functions_too_large: rerank.reranker.selection.reranker_cv._fit_on",
 }
 

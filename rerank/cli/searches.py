@@ -116,9 +116,7 @@ def fuse(
         str | None,
         typer.Option(help="Print a snippet for elasticsearch, opensearch, vespa, weaviate or mongodb, or the formula."),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the lead of every option: a .png, .svg or .pdf.")] = None,
     kinds: Annotated[
         Path | None, typer.Option(help="Kinds of queries, lines QUERY KIND: weights by kind where held-out ones agree.")
     ] = None,
@@ -128,10 +126,7 @@ def fuse(
     given: Any = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fuse runs by weights chosen on held-out queries, or by a model.
-
-    Leads are those over reciprocal rank fusion (RRF).
-    """
+    """Fuse runs by weights chosen on held-out queries, or by a model."""
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io.paths import check_outputs
 

@@ -97,7 +97,9 @@ class Data:
         rows = columns_of(self.rows.given, self.y, features, own.inputs)
         made = replace(rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index)
         rows = replace(rows, columns=made.called(own.inputs), there=self.rows.there)
-        return replace(self, rows=rows, X=rows.reranked(rows.columns.chosen))
+        found = replace(self, rows=rows, X=rows.reranked(rows.columns.chosen))
+        found.__dict__["_evaluators"] = self._evaluators  # of the same lists
+        return found
 
     @property
     def longest_list(self) -> int:

@@ -271,8 +271,7 @@ class FusionOptions:
         kind=int,
         read=lambda folds: folds or None,
     )
-    rule: str = option("mean")
-    safeguard: float = option(1.0)
+    safeguard: float = option(2.0)
     positive: bool = option(True, "--negative", help="Allow weights below 0.", kind=bool, read=lambda below: not below)
     gain: Any = option("linear", help="Worth of a grade g: linear (default) or exponential.", kind=str)
     missing: str = option("lowest", help="For documents a run lacks: lowest (default), zero or impute.")
@@ -284,6 +283,13 @@ class FusionOptions:
     )
     k: float = option(60.0, help="Constant of rank and RRF: 60 by default.")
     margin: float | None = option(None)
+    constraints: Any = option(
+        (),
+        "--constraint",
+        help="A floor of a run's share, such as 'bm25 >= 0.3'; once for each.",
+        kind=list[str],
+        read=lambda texts: tuple(texts or ()),
+    )
     time_limit: float | None = option(60.0, help="Seconds for the fit: 60 by default.")
     node_limit: int | None = option(None)
     proof: bool = option(False)

@@ -29,6 +29,12 @@ def mean_ap(run, qrels):
     return math.fsum(total) / len(total)
 
 
+def queries_of_folds(est):
+    """Numbers of the queries that each fold learns from, and of those that it holds out."""
+    posed, choice = est._two
+    return [tuple(np.unique(posed.data.qid[side]) for side in (one.train, one.test)) for one in choice.splits]
+
+
 MEANS = {"ndcg@3": lambda run, qrels: naive.mean_ndcg(run, qrels, 3), "ndcg@10": naive.mean_ndcg, "ap": mean_ap}
 
 
@@ -96,7 +102,7 @@ def test_held_out_queries_are_ranked_by_the_alpha_that_is_best_on_the_others(cas
     assert curve.fitted == pytest.approx(fit.weights_["r1"]) and curve.fitted_mean == pytest.approx(fit.score(*case))
     assert curve.chosen.value == pytest.approx(naive.mean_ndcg(fit.fuse(runs), qrels))  # equal weights learn nothing
     # Each query alone: by the alpha of the fold that holds it out, it is worth what is said.
-    folds, total, half = fit._two[2], np.zeros(24), np.zeros(24)
+    folds, total, half = queries_of_folds(fit), np.zeros(24), np.zeros(24)
     names, deals = list(qrels), len(folds) // 4
     for train, test in folds:
         assert not set(train) & set(test) and set(train) | set(test) == set(range(24))

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.io.page import Cells, Part, Readable, Words
-from rerank.reranker.fusion.choice import Folds, lead_of
-from rerank.reranker.fusion.model import FusionModel
+from rerank.ranks.evaluator import Evaluator
+from rerank.ranks.lists import OneList
+from rerank.reranker.data import Data
+from rerank.reranker.fusion.choice import lead_of
+from rerank.reranker.fusion.model import PLACES, FusionModel
 from rerank.reranker.fusion.normalise import Floats
-from rerank.reranker.fusion.points import Values
+from rerank.reranker.selection.folds import Split
 from rerank.reranker.selection.options import Lead
 
 CLOSE = 2.0**-40  # alphas of two crossings that are no further apart are one: fused scores have so many binary places
@@ -85,50 +89,84 @@ def _told(lead: Lead) -> str:
     return f"{lead.value:.4f}, alpha 0.5 {lead.alone:.4f}, a lead of {lead.lead:+.4f}{ends}"
 
 
-def alpha_curve(model: FusionModel, values: Values, X: Floats, folds: Folds, held: Floats | None) -> AlphaCurve:
-    """The curve of two runs, of scores ``X`` (rows, 2); ``held`` (lists,) are held-out values of what was chosen."""
-    weights, (first, second) = model.weights, model.names
-    lists = np.flatnonzero([scale > 0 for _, scale in values.evaluator.shown])
-    steps = {number: steps_of(values, X, number) for number in lists.tolist()}
+class Values:
+    """Statistic of each list of two runs by alpha, equal scores as lost."""
+
+    def __init__(self, data: Data, evaluator: Evaluator) -> None:
+        assert data.qid is not None
+        self.X, self.qid, self.evaluator = data.X, data.qid, evaluator
+        self.lists = np.flatnonzero([scale > 0 for _, scale in evaluator.shown])
+        self._known: dict[int, Floats] = {}
+
+    def of(self, weights: Floats) -> Floats:
+        """Values (lists,) by two weights, of scores as a fused run rounds them; NaN where there is none."""
+        total = self.X @ weights
+        size = np.zeros(len(self.evaluator.lists))
+        np.maximum.at(size, self.qid, np.abs(total))
+        step = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - PLACES, -1022))[self.qid]
+        return np.array(self.evaluator.values(np.rint(total / step) * step, "pessimistic"), dtype=np.float64)
+
+    def of_places(self, number: int, gains: Floats, places: NDArray[np.intp]) -> Floats:
+        """Values (orders,) of a list whose rows of these gains have these places (orders, rows), 1 on top."""
+        statistic, (offset, scale) = self.evaluator.statistic, self.evaluator.shown[number]
+        size = self.evaluator.lists[number].rows.size
+        if not (statistic.weighs_hits or statistic.alone or statistic.by_order):
+            earned = self._known.setdefault(size, statistic.coefficients(size)[::-1])
+            return np.asarray((earned[places - 1] @ gains - offset) / scale)
+        one, found = self.evaluator.lists[number], np.empty(len(places))
+        for order, own in enumerate(places):
+            by_place = np.zeros(size)
+            by_place[own - 1] = gains
+            ordered = OneList(one.name, np.arange(size), by_place, one.weight, one.missed)
+            found[order] = Evaluator(statistic, [ordered]).values(-np.arange(size), "pessimistic")[0]
+        return found
+
+
+def alpha_curve(model: FusionModel, values: Values, folds: Sequence[tuple[Split, Floats]]) -> AlphaCurve:
+    """The curve of two runs; ``folds`` are splits, each with the weights that were chosen, fitted on its others."""
+    weights, (first, second), lists = model.weights, model.names, values.lists
+    steps = {number: steps_of(values, number) for number in lists.tolist()}
     ends, means = _joined(list(steps.values()))
     value, best = _best(ends, means)
     alphas = np.linspace(0.0, 1.0, POINTS)
-    by_list = values.of(X, _weights(alphas), lists)
+    by_list = np.array([values.of(np.array([1.0 - alpha, alpha])) for alpha in alphas])
     fitted = mean = None
     if (weights >= 0).all() and weights.any():
-        fitted = float(weights[1] / weights.sum())
-        mean = float(values.of(X, weights[None], lists).mean())
-    half = np.full(len(values.evaluator.lists), np.nan)
-    half[lists] = by_list[POINTS // 2]
-    chosen = None if held is None or np.isnan(held).all() else lead_of(held, half)
-    tuned = lead_of(_held_out(values, X, steps, folds), half) if folds else None
+        fitted, mean = float(weights[1] / weights.sum()), float(values.of(weights)[lists].mean())
+    chosen = tuned = None
+    if folds:
+        half, alone = by_list[POINTS // 2], [_tuned(values.qid, steps, split) for split, _ in folds]
+        chosen = lead_of(_held_out(values, [(split, own) for split, own in folds]), half)
+        tuned = lead_of(_held_out(values, [(split, own) for (split, _), own in zip(folds, alone)]), half)
     what = values.evaluator.statistic.name, (first, second), model.normaliser, lists.size
     exact, held_out = (ends, means, value, best), (chosen, tuned)
-    return AlphaCurve(*what, alphas, by_list.mean(axis=1), *exact, fitted, mean, *held_out)
+    return AlphaCurve(*what, alphas, by_list[:, lists].mean(axis=1), *exact, fitted, mean, *held_out)
 
 
-def _weights(alphas: Floats) -> Floats:
-    return np.column_stack([1.0 - alphas, alphas])
+def _tuned(qid: NDArray[np.intp], steps: dict[int, Steps], split: Split) -> Floats:
+    """The weights that are best on the training lists, those of the middle of the widest interval."""
+    some = [steps[number] for number in np.unique(qid[split.train]).tolist() if number in steps]
+    alpha = sum(_best(*_joined(some))[1]) / 2 if some else 0.5
+    return np.array([1.0 - alpha, alpha])
 
 
-def _held_out(values: Values, X: Floats, steps: dict[int, Steps], folds: Folds) -> Floats:
-    """Mean value of each list, over the deals of the folds, by the alpha that is best on the training lists."""
+def _held_out(values: Values, folds: Sequence[tuple[Split, Floats]]) -> Floats:
+    """Mean value of each list, over the deals of the folds, by weights that have not seen it."""
     total, count = (np.zeros(len(values.evaluator.lists)) for _ in range(2))
-    for train, test in folds:
-        some = [steps[number] for number in train.tolist() if number in steps]
-        alpha = sum(_best(*_joined(some))[1]) / 2 if some else 0.5
-        total[test] += values.of(X, _weights(np.array([alpha])), test)[0]
+    for split, weights in folds:
+        test = np.unique(values.qid[split.test])
+        total[test] += values.of(weights)[test]
         count[test] += 1
     return np.divide(total, count, out=np.full(total.size, np.nan), where=count > 0)
 
 
-def steps_of(values: Values, X: Floats, number: int) -> Steps:
+def steps_of(values: Values, number: int) -> Steps:
     """The value of a list by alpha, exact between crossings of two documents. Row i changes places with row j where
     ``(1 - alpha) d_1 + alpha d_2 = 0`` for the differences ``d`` of their scores, so at ``d_1 / (d_1 - d_2)``, which is
     rounded by a few units in the last place as the signs of ``d`` differ.
     """
     one = values.evaluator.lists[number]
-    x, gains = X[one.rows], one.gains
+    x, gains = values.X[one.rows], one.gains
     earning = np.flatnonzero(gains > 0)
     first, second = (x[None, :, k] - x[earning, None, k] for k in range(2))
     more = gains[None, :] - gains[earning, None]

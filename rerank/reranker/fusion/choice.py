@@ -1,253 +1,218 @@
-"""Normaliser, weights and radius chosen on held-out queries; weights that cost no search come first.
+"""The options of a fusion for the one choice on held-out queries (:mod:`rerank.reranker.selection`), and its kinds.
 
 Weights of kinds of queries, such as codes and questions, are averaged with the common ones, and kept where they lead.
 """
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors.telling import say
-from rerank.io.options import legacy
+from rerank.io import Table
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.blend import POOL, of_size_one
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Data
+from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.fit import fit
-from rerank.reranker.fusion.lists import some_rows
+from rerank.reranker.fusion.lists import JudgedRuns
+from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import Floats
-from rerank.reranker.fusion.points import Lists, Null, Values, point
+from rerank.reranker.fusion.points import Null, RunWeights, rows_of_floors
 from rerank.reranker.selection.folds import Split, splits_of
-from rerank.reranker.selection.held_out import Done, Workers, part_of
-from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_results
+from rerank.reranker.selection.held_out import Folds, Judge, part_of
+from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, beside, best_of, cv_results
+from rerank.reranker.selection.reranker_cv import FOLDS_SHARE
+from rerank.reranker.selection.reranker_cv import _Trial as Trial
 from rerank.reranker.task import task_of
-from rerank.statistics import parse
+from rerank.statistics import RankStatistic, parse
 
-FOLDS_SHARE = 0.75  # share of the time for the folds; the rest is for the fit on all queries
-FEW_QUERIES, SOME_QUERIES, MANY_QUERIES = 20, 50, 200
-"""With few queries no weights are searched for, and the folds are dealt five times. From some on they are dealt once,
-not twice. From many on no fold learns from more: to compare options they are enough, and all queries are held out."""
+REPEATS = 2  # deals of the folds
 
-FEW_TOLD = (
-    f"With {{}} judged queries no weights were searched for: with fewer than {FEW_QUERIES}, held-out queries hardly "
-    "tell them from equal weights and those of logistic regression, averaged."
-)
 
-BAR = 1.5  # standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)
-Folds = Sequence[tuple[Lists, Lists]]  # training and held-out lists of each fold
-Make = Callable[[Floats, float | None], Reranker]
-"""What corrects the score of some weights within a radius, or fits free weights without one."""
+@dataclass(frozen=True)
+class Weighting:
+    """Weights of a kind for scores by a normaliser, how far a search corrects them, and a run that is left out."""
+
+    kind: str
+    normaliser: str
+    radius: float | None = 0.0
+    without: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """Judged runs, and what a fit asks of their weights."""
+
+    judged: JudgedRuns
+    plain: FusionModel  # names of the runs, their prior weights, and how a document is scored that a run lacks
+    normalisers: tuple[str, ...]  # that are tried, the first one first
+    floors: Floats  # (runs,), least share
+    settings: dict[str, Any]  # parameters of ScoreFusion
+
+    @cached_property
+    def statistic(self) -> RankStatistic:
+        """What is fitted."""
+        return parse(self.settings["stat"])
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """The rows as each normaliser has them; those of RRF are there, too."""
+        every = dict.fromkeys((*self.normalisers, "rank"))
+        return {name: self.judged.table(replace(self.plain, normaliser=name)) for name in every}
+
+    @cached_property
+    def data(self) -> Data:
+        """The scores by all normalisers side by side."""
+        table = self.tables[self.normalisers[0]]
+        names = tuple(f"{name} {own}" for name in self.tables for own in self.plain.names)
+        X = np.column_stack([one.X for one in self.tables.values()])
+        return data_of(Arguments.of_file(replace(table, X=X, feature_names=names)), self._options, Reranker())
+
+    def own(self, normaliser: str) -> Data:
+        """The scores by one normaliser."""
+        return data_of(Arguments.of_file(self.tables[normaliser]), self._options, Reranker())
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return Reranker(self.settings["stat"], first_stage=None, gain=self.settings["gain"]).get_params(deep=False)
+
+    def worth(self, model: FusionModel, scores: Floats | None = None) -> float:
+        """The mean statistic of the queries as a model ranks: scores are rounded, so that rounding breaks no tie."""
+        found = self.judged.scores(model) if scores is None else scores
+        return float(self.data.evaluator(self.statistic).mean(found, "pessimistic"))
+
+    def points(self) -> list[Weighting]:
+        """Weights that cost no search; the first are what others have to lead."""
+        prior, several = self.settings["prior"], len(self.plain.names) > 1
+        word = prior if isinstance(prior, str) else "own"
+        kinds = ("logistic", "given") if word in ("auto", "logistic") else ("given",)
+        found = [Weighting(kind, name) for kind in kinds for name in self.normalisers]
+        found += [Weighting("given", "rank")] if word != "own" else []
+        signs = () if self.settings["positive"] else ("logistic of any sign",)
+        more = ("logistic alone", "single", *signs) if word == "auto" and several else ()
+        return list(dict.fromkeys([*found, *(Weighting(kind, self.normalisers[0]) for kind in more)]))
+
+    @property
+    def nulls(self) -> list[Null]:
+        """What learns nothing, RRF first: equal weights of each normaliser; a user's own weights alone."""
+        own = isinstance(self.settings["prior"], Mapping)
+        names = self.normalisers if own else dict.fromkeys(("rank", *self.normalisers))
+        return [
+            Null(self.title(Weighting("given", name)), self.worth(replace(self.plain, normaliser=name)))
+            for name in names
+        ]
+
+    def params(self, point: Weighting, alone: bool = False) -> dict[str, Any]:
+        """Parameters of the reranker that fits a point, among all columns or on those of its normaliser ``alone``."""
+        m = len(self.plain.names)
+        begin = 0 if alone else m * list(self.tables).index(point.normaliser)
+        runs = np.delete(np.arange(m), [] if point.without is None else [point.without])
+        floors = self.floors[runs] if point.without is None else np.zeros(runs.size)
+        more = self.settings["stat"], self.settings["gain"]
+        found: dict[str, Any] = {"radius": point.radius, "features": None if alone else (begin + runs).tolist()}
+        found["first_stage"] = RunWeights(point.kind, begin + runs, self.plain.weights[runs], floors, *more)
+        if point.radius != 0 and floors.any():
+            names = self.plain.names if alone else self.data.rows.columns.inputs[begin : begin + m]
+            found["constraints"] = rows_of_floors(floors, names)
+        if (margin := self.settings["margin"]) is not None:
+            found["margin"] = margin
+        return found
+
+    def reranker(self, point: Weighting, alone: bool = False) -> Reranker:
+        """What fits a point."""
+        given = {name: self.settings[name] for name in ("gain", "node_limit", "n_jobs", "random_state")}
+        given |= {"positive": bool(self.settings["positive"]), "cross_fit": False, "n_candidates": None}
+        return Reranker(self.settings["stat"], solver="search", **given, **self.params(point, alone))
+
+    def title(self, point: Weighting) -> str:
+        """A point in words."""
+        kind, name, radius, without = astuple(point)
+        words = f"best run ({name})" if kind == "single" else f"{kind} ({name})"
+        if kind == "given":
+            rrf = name == "rank" and self.plain.missing != "impute"
+            words = "RRF" if rrf else f"equal weighting ({name})"
+            words = "the given weighting" if isinstance(self.settings["prior"], Mapping) else words
+        words += "" if radius == 0 else ", free weights" if radius is None else f", radius {radius:g}"
+        return words if without is None else f"{words}, without {self.plain.names[without]}"
+
+    def fitted(self, point: Weighting, data: Data, rows: NDArray[np.intp]) -> Floats:
+        """Weights of a point, of size 1 in sum, from some rows of its normaliser's."""
+        est, gain = self.reranker(point, alone=True), gain_of(self.settings["stat"], self.settings["gain"])
+        task = task_of(est.get_params(deep=False), data.X.shape[1])
+        task = replace(task, node_limit=task.node_limit or 0, proof=False, judged=True)
+        with untold():
+            return of_size_one(fit(part_of(data, rows, gain, "a fold"), task, Clock()).coef)
+
+    def told(self, point: Weighting) -> dict[str, Any]:
+        """A point as ``cv_results_`` has it."""
+        found = {"normalise": point.normaliser, "prior": point.kind, "radius": point.radius}
+        return found if point.without is None else found | {"without": self.plain.names[point.without]}
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is best on held-out queries, or the null, and what folds said, if there were any."""
+    """What is best on held-out queries, or what has to be led, and what the folds said, if there were any."""
 
-    option: Option
+    point: Weighting
     kept: bool = False
-    note: str = ""
+    notes: tuple[str, ...] = ()
     cv_results: dict[str, Any] | None = None
     evidence: Evidence | None = None
-    name: str = ""
-    folds: Folds = ()
-    held: Floats | None = None
-    by_fold: Sequence[Floats] = ()
-
-    @property
-    def searched(self) -> bool:
-        """Whether weights are searched for on all queries."""
-        return bool(self.option.params["radius"] != 0)
+    losses: dict[str, float] = field(default_factory=dict)  # held-out statistic that is lost without a run
+    splits: tuple[Split, ...] = ()
 
 
-def title(option: Option, null: Null) -> str:
-    """An option in words."""
-    name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
-    if kind == "given":
-        words = null.name if name == null.normaliser else f"equal weights ({name})"
-    else:
-        words = f"best run ({name})" if kind == "single" else f"{kind} ({name})"
-    return f"{name}, without a limit" if radius is None else words if not radius else f"{words}, radius {radius:g}"
-
-
-OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
-"""Why options were not tried."""
-
-UNSURE = ("single", "logistic alone", "logistic of any sign")  # weights that are not tried with few queries
-NO_ENGINE = ("z",)  # normalisers that no search engine has; they are taken where they lead like any other option
-TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged with equal weights,"}
-"""Kinds of weights that are taken unless others lead them."""
-
-
-def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
-    """The option of ``firsts`` with the best mean, unless others lead it by ``bar`` standard errors: then their best.
-    ``held`` are held-out values (lists,) of the options, all NaN where one was not tried.
+def choose(posed: Posed, points: Sequence[Weighting], radii: Sequence[float | None], clock: Clock) -> Chosen:
+    """The first of the points, or what leads it by the safeguard on held-out queries: other points, or corrections of
+    the best within ``radii``.
     """
-    means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
-    home = max(firsts, key=means.__getitem__)
-    home = int(np.argmax(means)) if math.isinf(means[home]) else home
-    ahead = [lead_of(one, held[home]) for one in held]
-    # An error that is not known is no reason to move.
-    clear = [k for k, lead in enumerate(ahead) if lead.lead > max(bar * lead.error, 0.0)]
-    return max(clear, key=means.__getitem__, default=home)
-
-
-def lead_of(own: Floats, other: Floats) -> Lead:
-    """Mean values over lists, the lead, and the standard error of the paired difference."""
-    ahead = own - other
-    ahead = ahead[~np.isnan(ahead)]
-    if not ahead.size:
-        return NOT_TRIED
-    error = float(ahead.std(ddof=1)) / math.sqrt(ahead.size) if ahead.size > 1 else math.nan
-    alone = float(np.nanmean(other))
-    return Lead(alone + float(ahead.mean()), alone, float(ahead.mean()), error)
-
-
-@dataclass(eq=False)
-class Trial:
-    """Options tried on all folds, one after the other, until the time of the folds is over."""
-
-    tables: Mapping[str, Data]  # by normaliser the same rows, lists and grades
-    values: Values  # of their lists
-    prior: Floats  # (runs,), weights of the kind "given"
-    make: Make
-    settings: Mapping[str, Any]  # parameters of ScoreFusion
-    clock: Clock
-    kept: NDArray[np.intp] | None = None  # rows that a search needs; see `points.telling`
-
-    def __post_init__(self) -> None:
-        self.splits: list[Split] = []
-        self.lists: list[tuple[Lists, Lists]] = []
-        self._points: dict[tuple[str, str], list[Floats]] = {}
-        self.weights: list[list[Floats]] = []  # of each fold, for each option; none where the time was over
-        self.over, self.short, self.cut, self._limit = "", "", 0, self.clock.limit
-
-    def choose(self, points: Sequence[Option], radii: Sequence[float | None], null: Null) -> Chosen:
-        """The option to take, or the ``null``: the best of the first kind of weights on held-out queries, unless others
-        lead it by more than ``BAR`` standard errors. Points are weights without a search, ``radii`` of corrections of
-        the best.
-        """
-        first = next(iter(self.tables.values()))
-        relevant, settings = of_mixed_lists(first), self.settings
-        assert first.qid is not None
-        there = np.unique(first.qid[relevant]).size
-        home = Option({"normalise": null.normaliser, "prior": "given", "radius": 0.0})
-        if there < 2:
-            what = f"Only {there} judged queries have documents to order, so nothing can be held out"
-            return Chosen(home, kept=True, note=f"{what}, and {null.name} is kept.")
-        few = there < FEW_QUERIES and settings["radius"] == "auto"
-        seed, statistic = settings["random_state"], parse(settings["stat"])
-        repeats = 1 if there >= SOME_QUERIES else 5 if few else 2
-        cv = min(settings["cv"], there)
-        splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
-        self.splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
-        self.lists = [(np.unique(first.qid[split.train]), np.unique(first.qid[split.test])) for split in self.splits]
-        self.clock = Clock(self.clock.share(FOLDS_SHARE))
-
-        options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
-        held = [self.of(option, 1) for option in options]
-        like = (*points, home)[0].params["prior"]
-        firsts = [k for k, option in enumerate(options) if option.params["prior"] == like]
-        firsts = [k for k in firsts if options[k].params["normalise"] not in NO_ENGINE] or firsts
-        around = options[best_of(held, firsts)].params
-        corrections = [] if few else [Option({**around, "radius": radius}) for radius in radii if radius != 0]
-        for left, option in zip(range(len(corrections), 0, -1), corrections):
-            held.append(self.of(option, left * len(self.splits)))
-        options += corrections
-
-        safeguard, strict = float(settings["safeguard"]), settings["rule"] == "strict"
-        leads = [lead_of(one, held[0]) for one in held]
-        if math.isinf(safeguard):
-            best = 0 if safeguard > 0 else max(range(len(held)), key=lambda k: np.nan_to_num(leads[k].value, nan=-1.0))
-        else:
-            best, safeguard = best_of(held, firsts), safeguard if strict else 0.0
-            if strict and not leads[best].lead > safeguard * leads[best].error:
-                best = 0
-        notes = [FEW_TOLD.format(there)] if few else []
-        if lost := sum(math.isnan(lead.value) for lead in leads[1:]):
-            why = self.over or self.short
-            notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {why}")
-        if self.cut:
-            notes.append(f"Fits on folds that the time ended before they were through: {self.cut}.")
-        results = cv_results([one.params for one in options[1:]], leads[1:], [False] * (len(options) - 1))
-        more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
-        best_for_it = "with the normaliser of an engine that is best for it,"
-        word = title(home, null) if firsts == [0] else f"{TOLD[like]} {best_for_it}"
-        remark = f"{word} is taken where nothing else leads it by more than {BAR} standard errors{more}."
-        how: dict[str, Any] = {"folds": cv, "rounds": repeats, "safeguard": safeguard, "null": null.name}
-        chosen = best - 1 if best else None
-        evidence = Evidence.of(results, statistic=statistic.name, chosen=chosen, remark=remark, **how)
-        evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
-        told = " ".join(notes), results, evidence, title(options[best], null)
-        return Chosen(options[best], best == 0, *told, self.lists, held[best], self.weights[best])
-
-    @cached_property
-    def _workers(self) -> Workers:
-        return Workers(self.settings["n_jobs"])
-
-    def of(self, option: Option, fits: int) -> Floats:
-        """Mean value of each list over the deals, NaN where the time was over, which the ``fits`` to come share."""
-        name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
-        data, found = self.tables[name], np.full(len(self.values.evaluator.lists), np.nan)
-        self.weights.append([])
-        try:
-            if not self.over and self.clock.remaining <= 0:
-                self.over = OVER.format(f"{self._limit:g}")
-            if self.over:
-                return found
-            if (name, kind) not in self._points:
-                made = [point(kind, self.values, data.X, train, self.prior) for train, _ in self.lists]
-                self._points[name, kind] = made
-            weights = self._points[name, kind]
-            if radius != 0:
-                weights = self._corrected(name, weights, radius, fits)
-        except KeyboardInterrupt:
-            self.over = "the fit was interrupted."
-            return found
-        if len(weights) < len(self.splits):
-            return found
-        self.weights[-1] = weights
-        total = np.zeros(found.size)
-        for one, (_, test) in zip(weights, self.lists):
-            total[test] += self.values.of(data.X, one[None], test)[0]
-        found = total / (1 + max(split.repeat for split in self.splits))
-        if self.settings["verbose"]:
-            say(f"{', '.join(f'{key} {value}' for key, value in option.params.items())}: {np.nanmean(found):.4g}")
-        return found
-
-    def _corrected(self, name: str, weights: Sequence[Floats], radius: float | None, fits: int) -> list[Floats]:
-        """The weights of each fold corrected, or free ones; fewer where the time was over."""
-        data, splits = self.tables[name], self.splits
-        gain = gain_of(self.settings["stat"], self.settings["gain"])
-        if self.kept is not None:
-            data, place = some_rows(data, self.kept), np.cumsum(np.isin(np.arange(data.y.size), self.kept)) - 1
-            splits = [replace(one, train=place[np.intersect1d(one.train, self.kept)]) for one in splits]
-        parts = [part_of(data, split.train, gain, "a fold") for split in splits]
-        made = [self.make(one, radius).set_params(n_jobs=None) for one in weights]
-        jobs, ending = [(corrected, pair) for pair in zip(made, parts)], not self.settings["node_limit"]
-        found = self._workers.shared(jobs, self.clock, fits, None, ending)
-        self.short = self.short if len(found) == len(weights) else OVER.format(f"{self._limit:g}")
-        self.cut += sum(one.cut for one in found)
-        return [one.answer for one in found]
-
-
-def corrected(est: Reranker, data: Data, seconds: float | None) -> Done:
-    """Weights that a reranker fits in so many seconds, to be judged on other lists."""
-    task = task_of(est.get_params(deep=False), data.X.shape[1])
-    limit = 0 if task.node_limit is None else task.node_limit
-    clock = Clock(seconds)
-    with untold():
-        state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), clock)
-    found = state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
-    return Done(found, clock.cut, clock.idle)
+    home, data, settings = points[0], posed.data, posed.settings
+    relevant = of_mixed_lists(data)
+    assert data.qid is not None
+    if (there := np.unique(data.qid[relevant]).size) < 2:
+        what = f"Only {there} judged queries have documents to order, so nothing can be held out"
+        return Chosen(home, kept=True, notes=(f"{what}, and {posed.title(home)} is kept.",))
+    cv, safeguard = min(settings["cv"], there), float(settings["safeguard"])
+    splits = splits_of(data.X, relevant, data.qid, cv, REPEATS, settings["random_state"])
+    base, part = posed.reranker(home).set_params(n_jobs=None), Clock(clock.share(FOLDS_SHARE))
+    trial = Trial(Folds(base, splits, data, part, settings["n_jobs"]), Judge(data, splits, posed.statistic), 0)
+    tried = list(points[1:])
+    trial.take([Option(posed.params(point)) for point in tried])
+    best = best_of(trial.options, trial.leads, max(safeguard, 0.0))
+    around = home if best is None else tried[best]
+    more = [replace(around, radius=radius) for radius in radii if radius != 0]
+    trial.take([Option(posed.params(point)) for point in more])
+    m = len(posed.plain.names)
+    less = [replace(around, without=run) for run in range(m if m > 1 else 0)]
+    trial.take([Option(posed.params(point), rival=True) for point in less])
+    tried += more + less
+    leads = trial.leads = beside(trial.leads, trial.alone)
+    own = 0.0 if best is None else leads[best].lead
+    best = best_of(trial.options, leads, safeguard)
+    results = cv_results([posed.told(point) for point in tried], leads, [one.rival for one in trial.options])
+    how: dict[str, Any] = {"folds": cv, "rounds": REPEATS, "safeguard": safeguard, "null": posed.title(home)}
+    evidence = Evidence.of(results, statistic=posed.statistic.name, chosen=best, **how)
+    return Chosen(
+        home if best is None else tried[best],
+        best is None,
+        tuple(trial.notes()),
+        results,
+        replace(evidence, options=tuple(map(posed.title, tried))),
+        {
+            posed.plain.names[one.without or 0]: own - lead.lead
+            for one, lead in zip(tried, leads)
+            if one.without is not None
+        },
+        tuple(splits),
+    )
 
 
 @contextmanager
@@ -256,15 +221,6 @@ def untold() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"(No order of the shortlist|The shortlist holds no)")
         yield
-
-
-def fewer_queries(split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool_], random_state: Any) -> Split:
-    """The split with at most ``MANY_QUERIES`` training queries, drawn from those whose order matters."""
-    telling = np.unique(qid[split.train[relevant[split.train]]])
-    if telling.size <= MANY_QUERIES:
-        return split
-    kept = legacy(0 if random_state is None else random_state).choice(telling, MANY_QUERIES, replace=False)
-    return replace(split, train=split.train[np.isin(qid[split.train], kept)])
 
 
 def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
@@ -282,36 +238,57 @@ class Kind(NamedTuple):
     queries: int  # judged queries of the kind
     weights: Floats  # (runs,)
     lead: Lead  # held-out statistic by such weights and by the common ones, and the paired lead
-    taken: bool  # whether they lead the common ones by the rule of the choice
+    taken: bool  # whether they lead the common ones by the safeguard
 
 
 def weights_by_kind(
-    kinds: Sequence[str | None], values: Values, X: Floats, common: Floats, choice: Chosen, settings: Mapping[str, Any]
+    posed: Posed, choice: Chosen, common: Floats, kinds: Sequence[str | None], clock: Clock
 ) -> list[Kind]:
-    """Each kind, by name; ``kinds`` has that of each list, and the ``choice`` folds and the weights of each."""
-    found, bar = [], math.inf if settings["safeguard"] == math.inf else BAR
-    positive = bool(settings["positive"])
+    """Each kind, by name; ``kinds`` has that of each list."""
+    data = posed.own(choice.point.normaliser)
+    assert data.qid is not None
+    found, lists = list[Kind](), np.array([kind or "" for kind in kinds])
+    splits = choice.splits if clock.remaining > 0 else ()
+    folds = [(split, posed.fitted(choice.point, data, split.train)) for split in splits]
     for name in sorted({kind for kind in kinds if kind is not None}):
-        own = np.flatnonzero([kind == name for kind in kinds])
-        sums = np.zeros((2, len(kinds)))
-        count = np.zeros(len(kinds))
-        for weights, (train, test) in zip(choice.by_fold, choice.folds):
-            here = np.intersect1d(test, own)
-            both = np.stack([of_size_one(weights), _pooled(weights, values, X, np.intersect1d(train, own), positive)])
-            sums[:, here] += values.of(X, both, here)
-            count[here] += 1
-        held = np.divide(sums, count, out=np.full_like(sums, np.nan), where=count > 0)
-        weights = _pooled(common, values, X, own, positive)
-        tried = not np.isnan(held).all()
-        taken = tried and best_of(list(held), [0], bar) == 1
-        found.append(Kind(name, own.size, weights, lead_of(held[1], held[0]), taken))
+        own = lists == name
+        held = np.zeros((2, lists.size)), np.zeros(lists.size)
+        for split, weights in folds:
+            here = np.isin(np.arange(lists.size), data.qid[split.test]) & own
+            learned = pooled(posed, weights, data, split.train[own[data.qid[split.train]]])
+            held[0][:, here] += np.array([values_of(data, posed, one) for one in (learned, weights)])[:, here]
+            held[1][here] += 1
+        each = np.divide(held[0], held[1], out=np.full_like(held[0], np.nan), where=held[1] > 0)
+        lead = lead_of(*each)
+        taken = lead.lead > max(float(posed.settings["safeguard"]), 0.0) * lead.error
+        weights = pooled(posed, common, data, np.flatnonzero(own[data.qid]))
+        found.append(Kind(name, int(own.sum()), weights, lead, bool(taken and lead.lead > 0)))
     return found
 
 
-def _pooled(common: Floats, values: Values, X: Floats, lists: Lists, positive: bool) -> Floats:
-    """The common weights, averaged with those of logistic regression on some lists."""
-    common = of_size_one(common)
-    if not any((values.evaluator.lists[number].gains > 0).any() for number in lists):
+def values_of(data: Data, posed: Posed, weights: Floats) -> Floats:
+    """Statistic (lists,) of the scores by some weights, equal ones as lost, NaN where it is not defined."""
+    evaluator = data.evaluator(posed.statistic)
+    return np.array(evaluator.values(data.X @ weights, "pessimistic"), dtype=np.float64)
+
+
+def lead_of(own: Floats, other: Floats) -> Lead:
+    """Mean values over lists, the lead, and the standard error of the paired difference."""
+    ahead = own - other
+    ahead = ahead[~np.isnan(ahead)]
+    if not ahead.size:
+        return NOT_TRIED
+    error = float(ahead.std(ddof=1)) / math.sqrt(ahead.size) if ahead.size > 1 else math.nan
+    alone = float(np.nanmean(other))
+    return Lead(alone + float(ahead.mean()), alone, float(ahead.mean()), error)
+
+
+def pooled(posed: Posed, common: Floats, data: Data, rows: NDArray[np.intp]) -> Floats:
+    """The common weights, averaged with those of logistic regression on some rows."""
+    assert data.qid is not None
+    if not (data.gains[rows] > 0).any():
         return common
-    own = point("logistic alone" if positive else "logistic of any sign", values, X, lists, common)
-    return of_size_one(POOL * common + lists.size * own)
+    kind = "logistic alone" if posed.settings["positive"] else "logistic of any sign"
+    est = posed.params(Weighting(kind, ""), alone=True)["first_stage"]
+    own = est.fit(data.X[rows], data.y[rows], data.qid[rows]).coef_
+    return of_size_one(POOL * common + np.unique(data.qid[rows]).size * own)

@@ -16,39 +16,43 @@ from rerank.io import Table
 from rerank.io.atomic import together
 from rerank.io.csv_table import write_csv
 from rerank.io.fusion import ranges
-from rerank.io.options import one_of, real, whole
+from rerank.io.options import one_of, real, whole, without
 from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
 from rerank.io.runs import kinds_of
 from rerank.ranks import evaluate
-from rerank.ranks.lists import number_lists
+from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.blend import of_size_one
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.describe import number
-from rerank.reranker.estimator import Reranker, fit_table
+from rerank.reranker.estimator import fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import write_state
 from rerank.reranker.fit import unsearched
-from rerank.reranker.fusion.alpha import AlphaCurve, alpha_curve
-from rerank.reranker.fusion.choice import MANY_QUERIES, Chosen, Kind, Trial, untold, weights_by_kind
+from rerank.reranker.fusion.alpha import AlphaCurve, Values, alpha_curve
+from rerank.reranker.fusion.choice import Chosen, Kind, Weighting, Posed, choose, untold, weights_by_kind
 from rerank.reranker.fusion.exports import export
-from rerank.reranker.fusion.lists import judged_runs
+from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs, save
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
-from rerank.reranker.fusion.points import Null, Values, point, prior_weights, telling
+from rerank.reranker.fusion.points import floors_of, prior_weights
 from rerank.reranker.options import FusionOptions
 from rerank.reranker.result import Result
 from rerank.reranker.selection.held_out import took
-from rerank.reranker.selection.options import Option, check_safeguard
+from rerank.reranker.selection.options import check_safeguard
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import RankStatistic, parse
+
+GONE = {"rule": "one rule holds for every choice; safeguard says how clear a lead has to be"}
+"""Parameters of earlier versions, and what to use."""
 
 AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
 RADII = (0.1, 0.3, 1.0)  # radii that are tried by default, in deviations of the prior
 AUTO = ("minmax", "rank", "z")  # normalisers that are tried by default, those that engines have before the other
+TOLD_QUERIES = 200  # of which it is told whether a run stands in a worse order than chance
 DEPTH, PLACES = 100, 20
 """Documents of each run that count by default, where a statistic looks at no more than so many places."""
 
@@ -67,7 +71,7 @@ MESSAGES = {
 
 
 class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
-    """Fuses runs by the weights that are best on held-out queries: equal ones, fitted ones, or those of RRF.
+    """Fuses runs by weights that are chosen on held-out queries, as :class:`rerank.RerankerCV` chooses a ranking.
 
     Parameters
     ----------
@@ -75,23 +79,22 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         As of :class:`rerank.Reranker`, but "precision@k", like P@k, asks only whether the grade is above 0. It counts
         hits, where ``rerank evaluate`` divides by k.
     normalise : "auto", str or sequence of str
-        "none", "minmax", "z", "rank" or "sigmoid"; of several the folds choose. "auto" is minmax, rank and z. Without
-        ``cv`` the first of them.
+        "none", "minmax", "z", "rank" or "sigmoid"; of several the first is that of the weights to lead. "auto" is
+        minmax, rank and z. Without ``cv`` the first of them.
     prior : "auto", "equal", "logistic", "rrf" or mapping of run to weight
-        The weights that a fit corrects: equal ones of the normalised scores, those of a logistic regression on them
-        averaged with equal ones, RRF (equal weights of "rank"), or your own, with one normaliser. By "auto" the folds
-        choose from these and more; without ``cv`` it is "equal".
+        The weights that others have to lead: by "auto" and "logistic" those of a logistic regression of relevance on
+        the normalised scores, averaged with equal ones, which count as ten queries; equal weights, RRF (equal weights
+        of "rank"), or your own, with one normaliser. By "auto" and "logistic" the same with the other normalisers,
+        equal weights and RRF are options, by "auto" logistic regression alone and the best run, too. Without ``cv``
+        "auto" is "equal".
     radius : "auto", float or None
-        Largest correction of a weight, in deviations of the prior for each deviation of the normalised score, over the
-        documents that may come among the first places. By "auto" the folds choose from none, .1, .3 and 1, and with
-        fewer than 20 judged queries none is tried; without ``cv`` it is .3. None fits free weights exactly.
+        Largest correction of a weight, in deviations of the prior for each deviation of the normalised score. "auto" is
+        .1, .3 and 1, as options that correct the best of the other weights; without ``cv`` it is .3. None fits free
+        weights exactly.
     cv : int or None
         Folds of whole queries that choose; None fits without a choice.
-    rule : {"mean", "strict"}
-        "mean" takes the first kind of weights with the normaliser that is best for it, unless others lead it by more
-        than 1.5 standard errors; by "strict" what is taken has to lead the null by ``safeguard`` standard errors, too.
     safeguard : float
-        ``inf`` keeps the null.
+        Standard errors by which a held-out lead has to be clear, as of :class:`rerank.RerankerCV`.
     positive : bool
         No weight below 0.
     gain : {"linear", "exponential"}
@@ -107,6 +110,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
     margin : float or None
         Deviations of the prior by which a relevant document has to lead in the fit; with ``radius=None`` of the scaled
         score.
+    constraints : sequence of str
+        Floors of the runs' shares, such as ``"bm25 >= 0.3"``: of the sum of all weights. All weights keep them.
     time_limit : float or None
         Seconds for everything.
     node_limit : int or None
@@ -127,16 +132,20 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         Of the normalised scores; their sizes sum to 1.
     normaliser_ : str
     null_ : str
-        Name of the null that had to be led.
+        Name of the weights that had to be led.
     null_kept_ : bool
     result_ : Result
         Statistic, value, bound, gap and status of the fit on all judged queries; ``first_stage_statistic`` is that of
         the prior. The bound holds for the normaliser and the radius of this fit, which is 0 where no weights were
         searched for. A judged query of which no run has a relevant document counts 0.
     nulls_ : dict of str to float
-        Mean statistic on the judged queries of RRF, or the prior given, and of equal weights of each normaliser.
+        Mean statistic on the judged queries of what learns nothing: RRF and equal weights of each normaliser, or the
+        prior given.
     runs_ : dict of str to float
         The same of each run alone, documents that it does not have last.
+    losses_ : dict of str to float
+        Held-out statistic that is lost without each run, by the kind of weights that is best without a search; NaN
+        where it was not tried, and empty without folds.
     cv_results_ : dict or None
         As of :class:`rerank.RerankerCV`, with ``first_stage`` for what had to be led; None without folds.
     evidence_ : Evidence or None
@@ -161,116 +170,105 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         kinds : mapping of query to kind, or path of a file with lines ``QUERY KIND``, optional
             Such as "code" and "question". The weights of a kind are the average of the common ones, which count as ten
             queries, and those of logistic regression on the queries of the kind; a kind has them only if they lead the
-            common ones on its held-out queries, by 1.5 standard errors. Needs ``cv``.
+            common ones on its held-out queries, by the safeguard. Needs ``cv``.
 
         Raises
         ------
         InputError
             For runs, judgements or parameters that cannot be used.
         """
-        clock, options = Clock(self.time_limit), self.get_params(deep=False)
+        clock = Clock(self.time_limit)
+        posed = self._posed(runs, qrels)
+        of_lists = self._kinds(kinds, number_lists(posed.judged.joined.qid)[0])
+        home = "logistic" if self.prior == "logistic" else "given"
+        radii, points = radii_of(self.get_params(deep=False)), posed.points()
+        choice = Chosen(Weighting(home, posed.normalisers[0], radii[0]))
+        if self.cv is not None:
+            choice = choose(posed, points, radii, clock)
+        spent, point = clock.spent, choice.point
+        table, proof = posed.tables[point.normaliser], bool(self.proof) and point.radius != 0
+        est = posed.reranker(point, alone=True)
+        limit = self.node_limit if point.radius != 0 else 0  # one point needs no search
+        est.set_params(time_limit=clock.least(None, 1), verbose=int(self.verbose > 0), proof=proof, node_limit=limit)
+        with untold():
+            fit_table(est, table)
+        state, stage = first_stage_kept(est.state_) if choice.kept else est.state_, est.state_.first_stage
+        assert stage is not None and stage.coef is not None
+        model = replace(posed.plain, normaliser=point.normaliser, weights=of_size_one(state.coef))
+        found = [] if of_lists is None else weights_by_kind(posed, choice, model.weights, of_lists, clock)
+        model = replace(model, kinds={kind.name: kind.weights for kind in found if kind.taken})
+        result = replace(state.result, first_stage_statistic=posed.worth(replace(model, weights=stage.coef)))
+        if late := unsearched(result) and choice.evidence is not None:
+            result = result.noting(took(spent, self.time_limit))
+            late = point.radius != 0
+            choice = replace(choice, evidence=replace(choice.evidence, fit_keeps=late, fit_late=late))
+        result = in_words(replace(result, statistic=posed.worth(model)), posed, choice)
+        self._publish(posed, choice, model, result)
+        self.kinds_: list[Kind] = found
+        self.null_: str = posed.title(points[0])
+        self._two = (posed, choice) if len(model.names) == 2 else None
+        self._audited: tuple[FittedState, Table] | None = (state, table) if proof else None
+        return self
+
+    def _posed(self, runs: Any, qrels: Any) -> Posed:
+        """The judged runs and what is asked, checked."""
+        options = self.get_params(deep=False)
         check(options)
-        known = None if kinds is None else kinds_of(kinds)
-        if known is not None and self.cv is None:
-            raise InputError("kinds have weights of their own where held-out queries agree, and cv is None; give cv.")
-        normalisers, radii = normalisers_of(options), radii_of(options)
-        statistic = parse(self.stat)
+        normalisers, statistic = normalisers_of(options), parse(self.stat)
         few = statistic.depth is not None and statistic.depth <= PLACES
         depth = (DEPTH if few else None) if self.depth == "auto" else None if self.depth is None else int(self.depth)
         judged = judged_runs(runs, qrels, depth, statistic)
         judged.check_classes()
-        names, scores = judged.joined.names, judged.joined.scores
-        prior = prior_weights(self.prior, names)
-        queries = number_lists(judged.joined.qid)[0]
-        if known is not None and not any(query in known for query in queries):
+        names = judged.joined.names
+        prior, floors = prior_weights(self.prior, names), floors_of(self.constraints, names)
+        if self.positive and (prior < 0).any():
+            raise InputError("prior holds a weight below 0, and positive is True; set positive=False, or correct it.")
+        curves = curves_of(judged.joined.scores) if "sigmoid" in normalisers else None
+        plain = FusionModel(names, prior, "none", float(self.k), self.missing, depth, curves=curves)
+        return Posed(judged, plain, normalisers, floors, options)
+
+    def _kinds(self, kinds: Any, queries: Sequence[str]) -> list[str | None] | None:
+        """The kind of each judged query, None where there are no kinds."""
+        if kinds is None:
+            return None
+        known = kinds_of(kinds)
+        if self.cv is None:
+            raise InputError("kinds have weights of their own where held-out queries agree, and cv is None; give cv.")
+        if not any(query in known for query in queries):
             raise InputError(
                 f"No judged query has a kind: kinds has {next(iter(known), None)!r}, the judgements {queries[0]!r}; "
                 "give kinds of the same queries, with the same ids."
             )
-        curves = curves_of(scores) if "sigmoid" in normalisers else None
-        plain = FusionModel(names, prior, "none", float(self.k), self.missing, depth, curves=curves)
-        if self.positive and (prior < 0).any():
-            raise InputError("prior holds a weight below 0, and positive is True; set positive=False, or correct it.")
-        est = self._reranker(prior, radii[0])
-        every = dict.fromkeys((*normalisers, "rank"))
-        tables = {name: judged.data(replace(plain, normaliser=name), est) for name in every}
-        values = Values(tables["rank"].evaluator(statistic))
-        least = self.positive and self.missing == "lowest"
-        kept_rows = telling(tables["rank"].X, values) if least else None
-        nulls = nulls_of(tables, values, plain, self.prior)
-        null, kind = nulls[0], "logistic" if self.prior == "logistic" else "given"
-        choice = Chosen(Option({"normalise": normalisers[0], "prior": kind, "radius": radii[0]}))
-        before = clock.spent
-        if self.cv is not None:
-            points = points_of(options, normalisers, null, len(names))
-            trial = Trial(tables, values, prior, self._reranker, options, clock, kept_rows)
-            choice = trial.choose(points, radii, null)
-        spent, kept = clock.spent - before, choice.kept
-        normaliser, kind, radius = (choice.option.params[key] for key in ("normalise", "prior", "radius"))
-        model, data = replace(plain, normaliser=normaliser), tables[normaliser]
-        start = point(kind, values, data.X, np.arange(len(values.evaluator.lists)), prior)
-        table, proof = judged.table(model, kept_rows), bool(self.proof) and radius != 0
-        est = self._reranker(start, radius)
-        limit = self.node_limit if radius != 0 else 0  # one point needs no search
-        est.set_params(time_limit=clock.least(None, 1), verbose=int(self.verbose > 0), proof=proof, node_limit=limit)
-        with untold():
-            fit_table(est, table)
-        state = first_stage_kept(est.state_) if kept else est.state_
-        first = values.evaluator.mean(judged.scores(replace(model, weights=start)), "pessimistic")
-        weights = start if radius == 0 or not np.any(state.coef) else state.coef
-        model = replace(model, weights=of_size_one(weights))
-        found = list[Kind]()
-        if known is not None:
-            of_lists = [known.get(query) for query in queries]
-            found = weights_by_kind(of_lists, values, data.X, model.weights, choice, options)
-        model = replace(model, kinds={kind.name: kind.weights for kind in found if kind.taken})
-        # As they rank: scores are rounded, so that rounding breaks no tie.
-        own = values.evaluator.mean(judged.scores(model), "pessimistic")
-        if choice.searched and choice.evidence is not None and unsearched(state.result):
-            choice = replace(choice, evidence=replace(choice.evidence, fit_keeps=True, fit_late=True))
-        result = in_words(replace(state.result, statistic=own, first_stage_statistic=first), null, choice)
-        if unsearched(state.result) and choice.evidence is not None:
-            result = result.noting(took(spent, self.time_limit))
+        return [known.get(query) for query in queries]
+
+    def _publish(self, posed: Posed, choice: Chosen, model: FusionModel, result: Result) -> None:
+        """Set all attributes, after the fit has succeeded, so that they belong to one fit."""
+        data, judged, names, nulls = posed.data, posed.judged, model.names, posed.nulls
         # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
-        ranks = judged.table(replace(plain, normaliser="rank", missing="zero", k=K)).X.T
+        ranks = judged.table(replace(posed.plain, normaliser="rank", missing="zero", k=K)).X.T
         assert data.qid is not None
-        some = np.flatnonzero(data.qid < MANY_QUERIES)
-        part = data.some(some)
+        some = np.flatnonzero(data.qid < TOLD_QUERIES)
+        part, statistic = data.some(some), posed.statistic
         worse = [note for name, own in zip(names, ranks) for note in turned(name, part, statistic, own[some])]
         cut = DEPTH_TOLD if judged.cut and self.depth == "auto" else ""
-        notes = tuple(note for note in (statistic.remark, *judged.notes, cut, *worse, choice.note) if note)
-        about = {"stat": statistic.name, "gain": self.gain, "prior": kind, "radius": radius}
-        about |= {"null": null.name, "null_statistic": null.mean, "null_kept": kept}
+        told = (statistic.remark, *judged.notes, cut, *worse, *shut_out(model, judged), *choice.notes)
+        about = {"stat": statistic.name, "gain": self.gain, "prior": choice.point.kind, "radius": choice.point.radius}
+        about |= {"null": posed.title(posed.points()[0]), "null_kept": choice.kept}
         about |= {name: getattr(result, name) for name in ("statistic", "status", "message")}
-        about |= {"queries": result.n_lists, "notes": list(notes)}
+        self.notes_: tuple[str, ...] = tuple(note for note in told if note)
+        about |= {"queries": result.n_lists, "notes": list(self.notes_)}
         about |= {name: getattr(result, name) for name in ("value", "bound", "gap")}
         about["ranges"] = ranges(judged.joined)
-        # Nothing is set before the fit has succeeded, so that all attributes belong to one fit.
         self.model_: FusionModel = replace(model, about=about)
         self.result_: Result = result.noting(*worse)
-        self.notes_: tuple[str, ...] = notes
-        self.kinds_: list[Kind] = found
         self.weights_: dict[str, float] = dict(zip(names, model.weights.tolist()))
-        self.normaliser_: str = normaliser
-        self.null_: str = null.name
-        self.null_kept_: bool = kept
+        self.normaliser_: str = model.normaliser
+        self.null_kept_: bool = choice.kept
         self.nulls_: dict[str, float] = {each.name: each.mean for each in nulls}
-        alone = np.nanmean(values.of(ranks.T, np.eye(len(names))), axis=1)
-        self.runs_: dict[str, float] = dict(zip(names, alone.tolist()))
+        self.runs_: dict[str, float] = {name: posed.worth(model, own) for name, own in zip(names, ranks)}
+        self.losses_: dict[str, float] = choice.losses
         self.cv_results_: dict[str, Any] | None = choice.cv_results
         self.evidence_: Evidence | None = choice.evidence
-        self._two = (values, data.X, choice.folds, choice.held) if len(names) == 2 else None
-        self._audited: tuple[FittedState, Table] | None = (state, table) if proof else None
-        return self
-
-    def _reranker(self, prior: Floats, radius: float | None) -> Reranker:
-        """What fits corrections of the prior's score, or free weights without a radius."""
-        more: dict[str, Any] = {} if radius is None else {"prior": prior}
-        if self.margin is not None:
-            more["margin"] = self.margin
-        more |= {name: getattr(self, name) for name in ("gain", "node_limit", "n_jobs", "random_state")}
-        positive = bool(self.positive)
-        return Reranker(self.stat, first_stage=None, solver="search", radius=radius, positive=positive, **more)
 
     def _model(self) -> FusionModel:
         check_is_fitted(self, "model_")
@@ -368,7 +366,10 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         model = self._model()
         if self._two is None:
             raise InputError(f"A curve by alpha is of two runs, and this fit has {len(model.names)}; fit two of them.")
-        return alpha_curve(model, *self._two)
+        posed, choice = self._two
+        data = posed.own(model.normaliser)
+        folds = [(split, posed.fitted(choice.point, data, split.train)) for split in choice.splits]
+        return alpha_curve(model, Values(data, data.evaluator(posed.statistic)), folds)
 
     def _by_kind(self) -> list[Part]:
         head = ("kind", "queries", "lead over common weights", "standard error", *self.weights_, "")
@@ -384,14 +385,19 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             return None
         result = self.result_
         numbers = f"value {number(result.value)}, bound {number(result.bound)}, gap {number(result.gap, 9)}"
-        rows = [("", "weight", parse(self.stat).name)]
-        rows += [(name, f"{weight:.4f}", number(self.runs_[name])) for name, weight in self.weights_.items()]
-        rows += [(name, "", number(value)) for name, value in self.nulls_.items()]
-        rows.append(("these weights", "", number(result.statistic)))
+        lost = {name: "" if loss != loss else f"{loss:+.4f}" for name, loss in self.losses_.items()}
+        rows: list[tuple[str, ...]] = [("", "weight", parse(self.stat).name, *(["lost without it"] if lost else []))]
+        rows += [
+            (name, f"{weight:.4f}", number(self.runs_[name]), *([lost[name]] if lost else []))
+            for name, weight in self.weights_.items()
+        ]
+        more = [""] if lost else []
+        rows += [(name, "", number(value), *more) for name, value in self.nulls_.items()]
+        rows.append(("these weights", "", number(result.statistic), *more))
         return [
             *([] if self.evidence_ is None else [*self.evidence_.parts(), Words("")]),
             Words(f"Weights of the scores normalised by {self.normaliser_}:"),
-            Cells(rows, ("left", "right", "right")),
+            Cells(rows, ("left", *["right"] * (len(rows[0]) - 1))),
             *([] if not self.kinds_ else self._by_kind()),
             Words(result.message, strong=True),
             *([Words(f"{numbers}, on the judged queries")] if self.model_.about["radius"] != 0 else []),
@@ -399,10 +405,12 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         ]
 
 
+ScoreFusion.__init__ = without(GONE)(FusionOptions.__init__)  # type: ignore[method-assign]
+
+
 def check(options: Mapping[str, Any]) -> None:
     """Refuse values of parameters that nothing else looks at."""
     one_of("missing", options["missing"], MISSING)
-    one_of("rule", options["rule"], ("mean", "strict"))
     check_safeguard(options["safeguard"])
     real("k", options["k"], 0.0)
     if options["depth"] not in (None, "auto"):
@@ -447,33 +455,6 @@ def radii_of(options: Mapping[str, Any]) -> tuple[float | None, ...]:
     return (real("radius", given, 0.0),)
 
 
-def points_of(options: Mapping[str, Any], normalisers: Sequence[str], null: Null, n_runs: int) -> list[Option]:
-    """Weights that cost no search, those of the kind that comes first before the others, without the null's."""
-    prior, single = options["prior"], [] if n_runs == 1 else [("single", normalisers[0])]
-    kinds = {
-        "auto": ("logistic", "given", "logistic alone", *(() if options["positive"] else ("logistic of any sign",))),
-        "logistic": ("logistic", "given"),
-    }.get(prior if isinstance(prior, str) else "", ("given",))
-    pairs = [(kind, name) for kind in kinds for name in normalisers]
-    pairs += single if len(kinds) > 2 else []
-    own = ("given", null.normaliser)
-    return [Option({"normalise": name, "prior": kind, "radius": 0.0}) for kind, name in pairs if (kind, name) != own]
-
-
-def nulls_of(tables: Mapping[str, Data], values: Values, plain: FusionModel, prior: Any) -> list[Null]:
-    """RRF first, then equal weights of each normaliser; a user's own weights of the first normaliser alone."""
-
-    def null(title: str, name: str) -> Null:
-        return Null(title, name, values.of(tables[name].X, plain.weights[None])[0])
-
-    if isinstance(prior, Mapping):
-        return [null("the given weighting", next(iter(tables)))]
-    # RRF gives nothing to a document that a run lacks.
-    first = "RRF" if plain.missing != "impute" else "equal weighting (rank)"
-    others = (name for name in tables if name != "rank")
-    return [null(first, "rank"), *(null(f"equal weighting ({name})", name) for name in others)]
-
-
 def turned(name: str, data: Data, statistic: RankStatistic, ranks: Floats) -> list[str]:
     """A note if the run's documents stand in a worse order than a random one; those that it lacks are last in both."""
     own, chance = (
@@ -483,16 +464,33 @@ def turned(name: str, data: Data, statistic: RankStatistic, ranks: Floats) -> li
     return worse_than_chance(f"run {name}", statistic.name, own, chance)
 
 
-def in_words(result: Result, null: Null, choice: Chosen) -> Result:
+def shut_out(model: FusionModel, judged: JudgedRuns) -> list[str]:
+    """A note for each run of whose own documents none comes among the first of a query."""
+    joined, there = judged.joined, ~np.isnan(judged.joined.scores)
+    places = places_by_list(judged.scores(model), number_lists(joined.qid)[1])
+    found = []
+    for run, (name, weight) in enumerate(zip(model.names, model.weights.tolist())):
+        own = there[:, run] & (there.sum(axis=1) == 1)
+        if (places > DEPTH).any() and own.any() and places[own].min() > DEPTH:
+            found.append(
+                f"None of the {int(own.sum()):,} documents that only {name} has comes among the first {DEPTH} of its "
+                f"query, by its weight of {weight:.4g} of {model.normaliser} scores; a floor ({name} >= "
+                f"{1 / len(model.names):.2g}) would change that."
+            )
+    return found
+
+
+def in_words(result: Result, posed: Posed, choice: Chosen) -> Result:
     """The result with the words of fusion."""
     evidence, message = choice.evidence, MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
+    name, searched = posed.title(choice.point), choice.point.radius != 0
     if evidence is None:
-        message = choice.note or message
+        message = " ".join(choice.notes) or message
     elif not evidence.guarded and choice.kept:
-        name = null.name[:1].upper() + null.name[1:]
+        name = name[:1].upper() + name[1:]
         message = f"{name} is kept: no option had the time to be tried on held-out queries; raise time_limit."
-    elif not choice.searched:
-        message = f"Taken on held-out queries: {choice.name}. No weights were searched for on all queries."
-    if not choice.searched:  # one point is all that is allowed, and notes are about a search
+    elif not searched:
+        message = f"Taken on held-out queries: {name}. No weights were searched for on all queries."
+    if not searched:  # one point is all that is allowed, and notes are about a search
         return replace(result, said=message, bound=result.value, notes=())
     return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))

@@ -1,6 +1,5 @@
 """Judged queries of runs as training data: one table for each normaliser, with the same rows, lists and grades."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +13,6 @@ from rerank.io.runs import qrels_of, run_of, runs_by_name
 from rerank.io.table import words
 from rerank.ranks.lists import number_lists
 from rerank.ranks.row_gains import asks_relevance
-from rerank.reranker.data import Arguments, Data, data_of
-from rerank.reranker.estimator import Reranker
 from rerank.reranker.fusion.model import FusionModel
 from rerank.statistics import RankStatistic
 
@@ -38,14 +35,10 @@ class JudgedRuns:
         """Fused scores, 0 of the rows that no run has."""
         return np.nan_to_num(model.scores(self.joined, kinds))
 
-    def table(self, model: FusionModel, kept: NDArray[np.intp] | None = None) -> Table:
-        """The rows as a model normalises them, or some of them; the others' grades count in the ideal list."""
-        X = model.normalised(model.given(self.joined), number_lists(self.joined.qid)[1])
-        y, qid, docid, missed = self.judged.grades, self.joined.qid, self.joined.docid, self.missed
-        if kept is not None:
-            missed = _with(missed, qid, y, kept)
-            X, y, qid, docid = X[kept], y[kept], qid[kept], docid[kept]
-        return Table(X, y, qid, docid, self.joined.names, ideal_gains=missed)
+    def table(self, model: FusionModel) -> Table:
+        """The rows as a model normalises them."""
+        X, joined = model.normalised(model.given(self.joined), number_lists(self.joined.qid)[1]), self.joined
+        return Table(X, self.judged.grades, joined.qid, joined.docid, joined.names, ideal_gains=self.missed)
 
     def check_classes(self) -> None:
         """Refuse documents of one grade, of which nothing can be learned."""
@@ -60,31 +53,6 @@ class JudgedRuns:
                 f"All {grades.size} documents of the judged queries have the grade {grades[0]:g}, so there is nothing "
                 "to tell apart; give runs with other documents, too, or a larger depth."
             )
-
-    def data(self, model: FusionModel, est: Reranker) -> Data:
-        """The same, checked, for a reranker."""
-        return data_of(Arguments.of_file(self.table(model)), est.get_params(deep=False), est)
-
-
-def some_rows(data: Data, kept: NDArray[np.intp]) -> Data:
-    """Some of the rows; the others' grades count in the ideal list, and lists keep their numbers."""
-    assert data.qid is not None
-    ideal = _with(data.ideal_gains, data.qid, data.y, kept)
-    gains = _with(dict(enumerate(data.missed)), data.qid, data.gains, kept) or {}
-    missed = tuple(np.array(gains.get(number, ()), dtype=np.float64) for number in range(int(data.qid.max()) + 1))
-    return replace(data.some(kept), missed=missed, ideal_gains=ideal)
-
-
-def _with(
-    missed: Mapping[Any, Any] | None, qid: NDArray[Any], grades: NDArray[np.float64], kept: NDArray[np.intp]
-) -> dict[Any, tuple[float, ...]] | None:
-    """Grades of the ideal lists that are no rows, with those of the rows that are not kept."""
-    found = {query: tuple(own) for query, own in (missed or {}).items()}
-    left = np.ones(grades.size, dtype=bool)
-    left[kept] = False
-    for row in np.flatnonzero(left & (grades > 0)).tolist():
-        found[qid[row]] = (*found.get(qid[row], ()), float(grades[row]))
-    return found or None
 
 
 def judged_runs(runs: Any, qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:

@@ -1,156 +1,96 @@
-"""Weights that cost no search, what many weights are worth, and the null hypotheses: fusions that learn nothing.
-
-RRF is the null that leads are told over: it uses ranks alone, so no scale and no outlier of a score can spoil it.
-"""
+"""Weights of runs that cost no search, as first stages: equal ones, your own, those of a regression, the best run."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from rerank.errors import InputError, unknown
-from rerank.ranks.evaluator import Evaluator
-from rerank.ranks.lists import OneList
-from rerank.reranker.blend import POOL, logistic
-from rerank.reranker.fusion.model import rounded
+from rerank.problem.rows import Written
+from rerank.ranks import list_values
+from rerank.reranker.blend import POOL, logistic, of_size_one
 from rerank.reranker.fusion.normalise import Floats
 
-AHEAD = 64  # irrelevant rows of a list, the best by equal weights, that others are compared with to leave them out
-Lists = NDArray[np.intp]
-
-
-class Values:
-    """Statistic of each list by many weights, equal scores as lost, where only places that count are sorted."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        lists, statistic = evaluator.lists, evaluator.statistic
-        self.evaluator, self.n_rows = evaluator, sum(one.rows.size for one in lists)
-        sizes = np.array([one.rows.size for one in lists])
-        self._there = np.arange(sizes.max()) < sizes[:, None]
-        self._rows = np.zeros(self._there.shape, dtype=np.int32)
-        self._gains = np.zeros(self._there.shape)
-        for number, one in enumerate(lists):
-            order = np.argsort(one.gains, kind="stable")  # of equal scores the least gain is first
-            self._rows[number, : order.size] = one.rows[order]
-            self._gains[number, : order.size] = one.gains[order]
-        self._offset, self._scale = np.array(evaluator.shown).T
-        depth = None if statistic.weighs_hits or statistic.by_share else statistic.depth
-        self._earned: Floats | None = None
-        if depth is not None and statistic.length is None:
-            top = statistic.coefficients(max(depth, int(sizes.max())))[::-1][:depth]
-            if all(np.array_equal(statistic.coefficients(n)[::-1][:depth], top[:n]) for n in np.unique(sizes).tolist()):
-                self._earned = top
-
-    @property
-    def places(self) -> int | None:
-        """Places that count, in lists of every length; None where others do, too."""
-        return None if self._earned is None else self._earned.size
-
-    def of(self, X: Floats, weights: Floats, lists: Lists | None = None) -> Floats:
-        """Values (weights, lists), NaN where one has none, by scores ``X`` and weights (weights, runs)."""
-        lists = np.arange(len(self._rows)) if lists is None else lists
-        there = self._there[lists]
-        width = int(there.sum(axis=1).max(initial=1))
-        there, rows, gains = there[:, :width], self._rows[lists, :width], self._gains[lists, :width]
-        found = np.full((len(weights), lists.size), np.nan)
-        has = self._scale[lists] > 0
-        for own, one in zip(found, weights):
-            scores = rounded(np.where(there, (X @ one)[rows], 0.0))
-            if self._earned is None:
-                given = np.zeros(self.n_rows)
-                given[rows[there]] = scores[there]
-                own[:] = np.array(self.evaluator.values(given, "pessimistic"), dtype=np.float64)[lists]
-            else:
-                raw = _of_first(np.where(there, scores, -np.inf), gains, self._earned) - self._offset[lists]
-                own[has] = raw[has] / self._scale[lists][has]
-        return found
-
-    def of_places(self, number: int, gains: Floats, places: NDArray[np.intp]) -> Floats:
-        """Values (orders,) of a list whose rows of these gains have these places (orders, rows), 1 on top."""
-        offset, scale = self.evaluator.shown[number]
-        if self._earned is not None:
-            paid = np.append(self._earned, 0.0)[np.minimum(places, self._earned.size + 1) - 1]
-            return np.asarray((paid @ gains - offset) / scale)
-        one, found = self.evaluator.lists[number], np.empty(len(places))
-        size, statistic = one.rows.size, self.evaluator.statistic
-        for order, own in enumerate(places):
-            by_place = np.zeros(size)
-            by_place[own - 1] = gains
-            ordered = OneList(one.name, np.arange(size), by_place, one.weight, one.missed)
-            found[order] = Evaluator(statistic, [ordered]).values(-np.arange(size), "pessimistic")[0]
-        return found
-
-
-def _of_first(scores: Floats, gains: Floats, earned: Floats) -> Floats:
-    """Sum of gain times what its place earns in each list (lists, documents)."""
-    n, depth = scores.shape[1], earned.size
-    least = -np.inf if n <= depth else np.partition(scores, n - depth, axis=1)[:, n - depth, None]
-    number, column = np.nonzero((scores >= least) & (scores > -np.inf))
-    order = np.lexsort((-scores[number, column], number))  # stable
-    first = np.searchsorted(number, np.arange(len(scores)))
-    place = np.arange(number.size) - first[number]
-    counted = place < depth
-    order, number = order[counted], number[counted]
-    paid = gains[number, column[order]] * earned[place[counted]]
-    return np.asarray(np.bincount(number, paid, minlength=len(scores)), dtype=np.float64)
-
-
-def telling(X: Floats, values: Values) -> NDArray[np.intp]:
-    """Rows that some weights of at least 0 may bring among the first places: no others change a value.
-
-    Rows stand in the order of their mean. One is left out if as many irrelevant rows before it as there are places have
-    no smaller score in any run: by any such weights they are before it, equal scores or not. The first of these stay,
-    as what is before one of them is before that row, too. It holds for any normaliser of ``X`` that gives a missing
-    document the least value.
-    """
-    if values.places is None:
-        return np.arange(len(X))
-    kept, key, across = np.ones(len(X), dtype=bool), X.mean(axis=1), np.ascontiguousarray(X.T)
-    for one in values.evaluator.lists:
-        order = np.lexsort((one.rows, -key[one.rows]))
-        rows, place = one.rows[order], np.arange(order.size)
-        ahead = np.flatnonzero(one.gains[order] == 0)[:AHEAD]
-        if ahead.size <= values.places:
-            continue
-        behind = place[:, None] > ahead
-        for column in across:
-            own = column[rows]
-            behind &= own[ahead] >= own[:, None]
-        kept[rows[behind.sum(axis=1) >= values.places]] = False
-    return np.flatnonzero(kept)
-
-
-def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
-    """Weights of a kind from some lists, of size 1 in sum: "given" learns nothing, "logistic alone" is not negative,
-    "logistic" its average with equal weights, which count as ``POOL`` lists, and "single" the best run.
-    """
-    m = X.shape[1]
-    if kind == "given":
-        return given
-    if kind == "single":
-        return np.eye(m)[int(np.argmax(np.nanmean(values.of(X, np.eye(m), lists), axis=1)))]
-    some = [values.evaluator.lists[number] for number in lists]
-    rows, gains = (np.concatenate([getattr(one, side) for one in some]) for side in ("rows", "gains"))
-    found = logistic(X[rows], np.asarray(gains > 0, dtype=np.float64), kind != "logistic of any sign")
-    return found if kind != "logistic" else (POOL / m + lists.size * found) / (POOL + lists.size)
-
-
 PRIORS = ("auto", "equal", "logistic", "rrf")  # words for the weights that a fit corrects
+
+
+class RunWeights(BaseEstimator):
+    """The sum of some columns, normalised scores of runs, by weights of size 1 in sum.
+
+    By ``kind``: "given" weights, which learn nothing; "logistic alone", or "of any sign", those of the logistic
+    regression of relevance; "logistic", their average with equal ones, which count as ``POOL`` lists; and "single", the
+    best run. No share is below its floor.
+    """
+
+    takes_grades = True
+
+    def __init__(self, kind: str, columns: Any, given: Any, floors: Any, stat: Any, gain: Any = "linear") -> None:
+        self.kind, self.columns, self.given, self.floors = kind, columns, given, floors
+        self.stat, self.gain = stat, gain
+
+    def fit(self, X: Floats, y: Floats, qid: Any = None) -> Self:
+        """Learn the weights ``coef_`` from rows of judged queries."""
+        self.coef_, self.intercept_ = np.zeros(X.shape[1]), 0.0
+        self.coef_[self.columns] = raised(self._learned(X[:, self.columns], y, qid), self.floors)
+        return self
+
+    def _learned(self, X: Floats, y: Floats, qid: Any) -> Floats:
+        m = X.shape[1]
+        if self.kind == "given":
+            return of_size_one(np.asarray(self.given))
+        if self.kind == "single":
+            values = [np.nanmean(list_values(self.stat, y, own, qid, gain=self.gain)) for own in X.T]
+            return np.eye(m)[int(np.argmax(values))]
+        signed = self.kind == "logistic of any sign"
+        found, lists = logistic(X, np.asarray(y > 0, dtype=np.float64), not signed), np.unique(qid).size
+        return found if self.kind != "logistic" else (POOL / m + lists * found) / (POOL + lists)
+
+    def decision_function(self, X: Floats) -> Floats:
+        """The fused scores."""
+        return np.asarray(X @ self.coef_)
+
+
+def raised(weights: Floats, floors: Floats) -> Floats:
+    """The weights with no share below its floor; the others keep their ratios."""
+    found, low = weights.copy(), np.zeros(weights.size, dtype=bool)
+    while (under := ~low & (found < floors)).any():
+        low |= under
+        left, others = 1.0 - floors[low].sum(), found[~low]
+        found[low] = floors[low]
+        found[~low] = left * (others / others.sum() if others.sum() > 0 else 1.0 / max(1, others.size))
+    return found
+
+
+def floors_of(constraints: Any, names: Sequence[str]) -> Floats:
+    """The least share of each run, by texts such as ``"bm25 >= 0.3"``."""
+    found = np.zeros(len(names))
+    for text in [constraints] if isinstance(constraints, str) else constraints:
+        row = Written.read(text, names)
+        one = len(row.coefficients) == 1 and row.upper is None and row.lower is not None
+        ((run, factor),) = row.coefficients.items() if one else [(0, 0)]
+        if not factor > 0:
+            raise InputError(
+                f"The constraint {text!r} is no floor of one run's share; write one such as 'bm25 >= 0.3'."
+            )
+        found[run] = max(found[run], float(row.lower or 0) / float(factor))
+    if found.sum() > 1:
+        raise InputError(f"The floors add up to {found.sum():.4g}, and shares to 1; lower some.")
+    return found
+
+
+def rows_of_floors(floors: Floats, names: Sequence[str]) -> tuple[str, ...]:
+    """The floors as rows on weights, whose shares count: ``w_j >= floor * (w_1 + ... + w_m)``."""
+    total = " + ".join(f"`{name}`" for name in names)
+    return tuple(f"`{name}` >= {floor!r} * ({total})" for name, floor in zip(names, floors.tolist()) if floor > 0)
 
 
 class Null(NamedTuple):
     """A fusion that learns nothing from the judgements."""
 
     name: str
-    normaliser: str
-    values: Floats  # (lists,), statistic of each judged query, NaN for one with nothing to order
-
-    @property
-    def mean(self) -> float:
-        """Mean statistic of the judged queries."""
-        return float(np.nanmean(self.values))
+    mean: float  # mean statistic of the judged queries
 
 
 def prior_weights(prior: object, names: Sequence[str]) -> Floats:

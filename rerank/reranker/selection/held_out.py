@@ -402,6 +402,9 @@ def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds
     if task.quotas and learn.qid is None and learn.kinds is not None:
         share = learn.y.size / (learn.y.size + held.y.size)
         task = replace(task, quotas=scaled_quotas(task.quotas, learn.kinds, share))
+    if task.radius == 0 and held.qid is not None and own is not None and not (task.constraints or task.quotas):
+        alone = np.full(own.held.size, math.nan) if null is None else null.held
+        return Done(Ranked(own.held, alone, own.held, alone), False, False)  # lists in the first stage's order
     with naming(f"the training rows of {fold.name}"):
         clock = Clock(seconds)
         state = fit(learn, task, clock, None if own is None else own.staged)
