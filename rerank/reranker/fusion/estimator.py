@@ -32,7 +32,7 @@ from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import write_state
 from rerank.reranker.fit import unsearched
 from rerank.reranker.fusion.alpha import AlphaCurve, Values, alpha_curve
-from rerank.reranker.fusion.choice import Chosen, Kind, Weighting, Posed, choose, untold, weights_by_kind
+from rerank.reranker.fusion.choice import Chosen, Kind, Posed, Weighting, choose, untold, weights_by_kind
 from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs, save
