@@ -271,7 +271,7 @@ class FusionOptions:
         kind=int,
         read=lambda folds: folds or None,
     )
-    safeguard: float = option(2.0)
+    safeguard: float = option(1.5)
     positive: bool = option(True, "--negative", help="Allow weights below 0.", kind=bool, read=lambda below: not below)
     gain: Any = option("linear", help="Worth of a grade g: linear (default) or exponential.", kind=str)
     missing: str = option("lowest", help="For documents a run lacks: lowest (default), zero or impute.")

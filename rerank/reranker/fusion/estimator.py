@@ -94,7 +94,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
     cv : int or None
         Folds of whole queries that choose; None fits without a choice.
     safeguard : float
-        Standard errors by which a held-out lead has to be clear, as of :class:`rerank.RerankerCV`.
+        Standard errors that a held-out lead has to exceed, as of :class:`rerank.RerankerCV`.
     positive : bool
         No weight below 0.
     gain : {"linear", "exponential"}

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from rerank.errors import InputError, unknown
-from rerank.problem.rows import Written
+from rerank.problem.rows import WrittenRow
 from rerank.ranks import list_values
 from rerank.reranker.blend import POOL, logistic, of_size_one
 from rerank.reranker.fusion.normalise import Floats
@@ -67,7 +67,7 @@ def floors_of(constraints: Any, names: Sequence[str]) -> Floats:
     """The least share of each run, by texts such as ``"bm25 >= 0.3"``."""
     found = np.zeros(len(names))
     for text in [constraints] if isinstance(constraints, str) else constraints:
-        row = Written.read(text, names)
+        row = WrittenRow.read(text, names)
         one = len(row.coefficients) == 1 and row.upper is None and row.lower is not None
         ((run, factor),) = row.coefficients.items() if one else [(0, 0)]
         if not factor > 0:
