@@ -132,3 +132,26 @@ def broken_quota(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floa
         if count < (quota.least or 0) or (quota.most is not None and count > quota.most):
             return quota
     return None
+
+
+def floors_of(constraints: Any, names: Sequence[str]) -> Floats:
+    """The least share of each run of a fusion, by texts such as ``"bm25 >= 0.3"``."""
+    found = np.zeros(len(names))
+    for text in texts_of(constraints):
+        row = WrittenRow.read(text, names)
+        one = len(row.coefficients) == 1 and row.upper is None and row.lower is not None
+        ((run, factor),) = row.coefficients.items() if one else [(0, 0)]
+        if not factor > 0:
+            raise InputError(
+                f"The constraint {text!r} is no floor of one run's share; write one such as 'bm25 >= 0.3'."
+            )
+        found[run] = max(found[run], float(row.lower or 0) / float(factor))
+    if found.sum() > 1:
+        raise InputError(f"The floors add up to {found.sum():.4g}, and shares to 1; lower some.")
+    return found
+
+
+def rows_of_floors(floors: Floats, names: Sequence[str]) -> tuple[str, ...]:
+    """The floors as rows on weights, whose shares count: ``w_j >= floor * (w_1 + ... + w_m)``."""
+    total = " + ".join(f"`{name}`" for name in names)
+    return tuple(f"`{name}` >= {floor!r} * ({total})" for name, floor in zip(names, floors.tolist()) if floor > 0)

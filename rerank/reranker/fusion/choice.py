@@ -18,6 +18,7 @@ from rerank.io import Table
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.blend import POOL, of_size_one
 from rerank.reranker.clock import Clock
+from rerank.reranker.constraints import rows_of_floors
 from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import Evidence
@@ -25,7 +26,7 @@ from rerank.reranker.fit import fit
 from rerank.reranker.fusion.lists import JudgedRuns
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import Floats
-from rerank.reranker.fusion.points import Null, RunWeights, rows_of_floors
+from rerank.reranker.fusion.points import Null, RunWeights
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, part_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, beside, best_of, cv_results

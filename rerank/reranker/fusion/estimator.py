@@ -25,6 +25,7 @@ from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.blend import of_size_one
 from rerank.reranker.clock import Clock
+from rerank.reranker.constraints import floors_of
 from rerank.reranker.data import Data
 from rerank.reranker.describe import number
 from rerank.reranker.estimator import fit_table
@@ -37,7 +38,7 @@ from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs, save
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
-from rerank.reranker.fusion.points import floors_of, prior_weights
+from rerank.reranker.fusion.points import prior_weights
 from rerank.reranker.options import FusionOptions
 from rerank.reranker.result import Result
 from rerank.reranker.selection.held_out import took

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from rerank.errors import InputError, unknown
-from rerank.problem.rows import WrittenRow
 from rerank.ranks import list_values
 from rerank.reranker.blend import POOL, logistic, of_size_one
 from rerank.reranker.fusion.normalise import Floats
@@ -61,29 +60,6 @@ def raised(weights: Floats, floors: Floats) -> Floats:
         found[low] = floors[low]
         found[~low] = left * (others / others.sum() if others.sum() > 0 else 1.0 / max(1, others.size))
     return found
-
-
-def floors_of(constraints: Any, names: Sequence[str]) -> Floats:
-    """The least share of each run, by texts such as ``"bm25 >= 0.3"``."""
-    found = np.zeros(len(names))
-    for text in [constraints] if isinstance(constraints, str) else constraints:
-        row = WrittenRow.read(text, names)
-        one = len(row.coefficients) == 1 and row.upper is None and row.lower is not None
-        ((run, factor),) = row.coefficients.items() if one else [(0, 0)]
-        if not factor > 0:
-            raise InputError(
-                f"The constraint {text!r} is no floor of one run's share; write one such as 'bm25 >= 0.3'."
-            )
-        found[run] = max(found[run], float(row.lower or 0) / float(factor))
-    if found.sum() > 1:
-        raise InputError(f"The floors add up to {found.sum():.4g}, and shares to 1; lower some.")
-    return found
-
-
-def rows_of_floors(floors: Floats, names: Sequence[str]) -> tuple[str, ...]:
-    """The floors as rows on weights, whose shares count: ``w_j >= floor * (w_1 + ... + w_m)``."""
-    total = " + ".join(f"`{name}`" for name in names)
-    return tuple(f"`{name}` >= {floor!r} * ({total})" for name, floor in zip(names, floors.tolist()) if floor > 0)
 
 
 class Null(NamedTuple):
