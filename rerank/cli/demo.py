@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, answer, tell, working
+from rerank.cli.common import AsJson, answer, say, tell, working
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +118,7 @@ def cases(time_limit: float = 40.0, n_jobs: int | None = None) -> Iterator[Case]
 
     few = [{"first_stage": SIMPLE, "radius": [0.0]}, {"radius": RADII, "margin": [MARGIN], "window": [WINDOW]}]
     for ways in (2, 1):
-        yield guarded(SEED, ways, time_limit, n_jobs, grid=few, n_repeats=1)
+        yield guarded(SEED, ways, time_limit, n_jobs, grid=few, n_repeats=1, verbose=1)
 
 
 def guarded(
@@ -152,6 +152,8 @@ def guarded(
     est = search.best_estimator_
     scores = {name: simple(name) for name in ("logistic", *SIMPLE)}
     scores |= {name: fitted(table.X, table.y) for name, fitted in others.items()}
+    if choice.get("verbose"):
+        say(f"Ranking {LISTS} lists to come ...")
     lists = [datasets.machines(ROWS, TO_COME + number, ways) for number in range(LISTS)]
     X, y = (np.concatenate([getattr(each, name) for each in lists]) for name in "Xy")
     failed = y.reshape(LISTS, ROWS) > 0

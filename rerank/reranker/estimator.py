@@ -148,7 +148,8 @@ class Reranker(RerankerOptions, Ranker):
         None is 0. Two fits give the same result, unless ``time_limit`` ends them. What is no number draws one in each
         fit, and this number is what a file keeps.
     verbose : int
-        1 for a live line (what is proved so far, boxes) in a terminal or notebook, 2 for lines and the solver's log.
+        1 for a live line (what is proved so far, boxes) in a terminal or notebook, and a line when the search ends; 2
+        for lines while it goes on and the solver's log.
 
     Attributes
     ----------

@@ -180,17 +180,17 @@ def test_the_automatic_formulation_has_the_optimum_of_the_problem(stat, program,
 
 @pytest.mark.parametrize("verbose", [0, 1, 2])
 def test_what_a_search_prints(capfd, verbose):
-    """Nothing without a terminal, but lines where they were asked for; the last one is what the result says."""
+    """Without a terminal 1 is the last line alone, which is what the result says, and 2 those before it, too."""
     X, y = table(3, n=40, d=4)
     options = {"first_stage": None, "solver": "search", "time_limit": 20}
     result = Reranker("auc", verbose=verbose, **options).fit(X, y).result_
     printed = capfd.readouterr()
     lines = [line for line in printed.err.splitlines() if line.startswith("search")]
-    assert printed.out == "" and bool(lines) == (verbose == 2)
-    if verbose == 2:
+    assert printed.out == "" and min(len(lines), 2) == verbose
+    if verbose:
         assert lines[-1].startswith("search ends: auc at margin ")
         assert f" >= {result.value:.6g}, <= {result.bound:.6g}, " in lines[-1]
-        assert len(lines) > 1 and all(" boxes, " in line for line in lines)
+        assert all(" boxes, " in line for line in lines)
 
 
 def test_the_search_alone_builds_no_model_and_loads_no_solver():

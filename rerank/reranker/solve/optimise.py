@@ -134,7 +134,7 @@ def _searched(
         )
     clock.idle = limit is not None and (not limit or not found.begun)
     clock.cut = limit is not None and (clock.idle or clock.seconds["search"] >= limit)
-    if task.verbose > 1:
+    if task.verbose > 1 or (task.verbose and not task.judged):  # a live line is seen in terminals alone
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
         printed("search ends:", told=claims(claimed(problem, task)))(end)
     course.append(Moment(clock.spent, found.value, found.bound))
