@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rerank.reranker.selection.comparison import compare
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = ["Reranker", "RerankerCV", "__version__", "compare", "describe", "evaluate_runs", "load", "verify"]
 
