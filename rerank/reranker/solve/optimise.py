@@ -90,16 +90,17 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
 def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     name = programs.chosen_formulation("auto", task.statistic)
     allowed = 0.2 * clock.remaining
-    fits = not problem.quotas and seconds_to_state(problem, name, allowed) < allowed
+    # What a program takes exactly is asked where the search has not closed: it imports Pyomo.
+    may_fit = not problem.quotas and least_seconds_to_state(problem, name, allowed) < allowed
     # A program goes on from weights whose value is known exactly.
-    share = SEARCH_SHARE if fits else SEARCH_ALONE_SHARE
+    share = SEARCH_SHARE if may_fit else SEARCH_ALONE_SHARE
     solution, found = _searched(problem, replace(task, judged=False), clock, start, share)
     if found.interrupted:
         return solution
     try:
         if any(is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal)):
             return confirm(problem, task, clock, solution, found)
-        if not fits:
+        if not may_fit or seconds_to_state(problem, name, allowed) >= allowed:
             why = programs.unstated() or f"The {name} program would be too large to help in the time"
             why = f"The {name} program states no quotas" if problem.quotas else why
             # With more time a program could be tried.
@@ -213,12 +214,20 @@ program's size is estimated from them."""
 NONZEROS_A_SECOND = 100_000  # non-zeros that are built, compiled and passed to the solver in a second; a low estimate
 
 
-def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
-    """Seconds to build and pass a program; infinite if it is refused, or its pairs alone take long."""
+def least_seconds_to_state(problem: Problem, formulation: str, allowed: float) -> float:
+    """Seconds that a program takes at least: each of its pairs has a row; infinite if its pairs alone take long."""
     reached = sum(unit.positive.size for unit in problem.units)
     each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
-    pairs = programs.counted_pairs(problem, formulation) * each
-    if programs.unstated() or A_RELEVANT_ROW * reached + pairs > 0.25 * allowed:
+    pairs = programs.counted_pairs(problem, formulation)
+    if programs.unstated() or A_RELEVANT_ROW * reached + pairs * each > 0.25 * allowed:
+        return math.inf
+    mixed = sum(unit.positive.size * unit.negative.size for unit in problem.units)
+    return 0.0 if formulation == "pos_top" else mixed / NONZEROS_A_SECOND
+
+
+def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
+    """Seconds to build and pass a program; infinite if it is refused, or its pairs alone take long."""
+    if math.isinf(least_seconds_to_state(problem, formulation, allowed)):
         return math.inf
     try:
         return programs.estimated_size(problem, formulation) / NONZEROS_A_SECOND
