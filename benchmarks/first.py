@@ -18,7 +18,7 @@ from statistics import median
 
 ROOT = Path(__file__).parents[1]
 RUNS = 3
-TABLE = "from rerank import *\nfrom rerank import datasets\nt = datasets.load('haberman')\n"
+TABLE = "from rerank import datasets\nt = datasets.load('haberman')\n"
 WORDS = "import sys\nfrom rerank.cli import main\nsys.argv[1:] = {!r}\nsys.exit(main())"
 DATA = str(ROOT / "rerank" / "io" / "data" / "haberman.csv")
 RUNS_OF = str(ROOT / "examples" / "runs" / "judged.{}.gz")
@@ -36,7 +36,10 @@ def readme() -> str:
 
 def calls() -> dict[str, str]:
     """What is called, by name; the last three need the model file of the one before them."""
-    scorer = "from rerank.scorers import {0}\n" + TABLE + "{0}().fit(t.X, t.y)"
+    fit, scorer = (
+        "from rerank import Reranker\n" + TABLE,
+        "from rerank.scorers import {0}\n" + TABLE + "{0}().fit(t.X, t.y)",
+    )
     fused = (
         "from rerank.fusion import ScoreFusion\nfrom rerank.io import read_qrels, read_run\n"
         f"runs = {{n: read_run({RUNS_OF!r}.format(n + '.run')) for n in ('column90', 'column99')}}\n"
@@ -45,8 +48,8 @@ def calls() -> dict[str, str]:
     return {
         "import": "from rerank import Reranker, RerankerCV, datasets, load",
         "README's first block": readme(),
-        "Reranker('dcg@10')": TABLE + "Reranker('dcg@10').fit(t.X, t.y)",
-        "logistic regression corrected": TABLE + "Reranker('dcg@10', first_stage='logistic').fit(t.X, t.y)",
+        "Reranker('dcg@10')": fit + "Reranker('dcg@10').fit(t.X, t.y)",
+        "logistic regression corrected": fit + "Reranker('dcg@10', first_stage='logistic').fit(t.X, t.y)",
         "a card": TABLE
         + "from rerank.scorecard import Scorecard\nScorecard('auc', n_questions=3, points=3).fit(t.X, t.y)",
         "RankSVM": scorer.format("RankSVM"),

@@ -12,7 +12,6 @@ order.
 Compiled code is kept on disk where there is a folder for it.  In a container without one, each process compiles.
 """
 
-import dis
 import functools
 import math
 import os
@@ -31,8 +30,8 @@ from rerank.errors.compiling import say, uncounted, watch
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-AN_INSTRUCTION = 2e-3
-"""Seconds that compiling takes for an instruction of Python's bytecode, by ``python -m benchmarks.exact --compile``."""
+A_BYTE = 5e-4
+"""Seconds that compiling takes for a byte of Python's bytecode, by ``python -m benchmarks.exact --compile``."""
 
 AN_ENTRY = 1e-6  # seconds in which Python looks at an entry of an array, about
 
@@ -41,7 +40,7 @@ NOT_KEPT = (
     "to a folder that can be written."
 )
 FAST = "sums_may_be_reordered"  # the attribute of an inner function of which that is so
-MARK = "compiled_into_kernels"  # the attribute of a function that only kernels call
+MARK = "compiled_into_kernels"  # the attribute of a function that only kernels call: what is compiled of it
 
 _lock = threading.RLock()
 _waiting: list[Callable[[], object]] = []  # what numba is told before it compiles the next kernel
@@ -53,9 +52,10 @@ _at_once = 0  # blocks of :func:`at_once` that run
 class Kernel:
     """A function, and its compiled form from when it pays to have it. ``options`` are those of :func:`numba.njit`."""
 
-    def __init__(self, function: Callable[..., Any], exact: bool, share: float, options: dict[str, Any]) -> None:
+    def __init__(self, function: Any, exact: bool, share: float, python: Any, options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self.exact, self.share, self.options = function, exact, share, options
+        self._python = python or function
         self.spent = 0.0  # seconds interpreted
         self._made: Any = None
         self._call: Any = None  # what is called from now on, once that is settled
@@ -65,13 +65,13 @@ class Kernel:
         if self._call is not None:
             return self._call(*given)
         if getattr(_here, "inside", False):
-            return self.py_func(*given)
+            return self._python(*given)
         if not self.interpreted(_entries(given) * AN_ENTRY):
             return self.made()(*given)
         began, _here.inside = time.thread_time(), True
         try:
             with np.errstate(all="ignore"):  # as compiled code does
-                return self.py_func(*given)
+                return self._python(*given)
         finally:
             _here.inside = False
             self.spent += time.thread_time() - began
@@ -92,7 +92,7 @@ class Kernel:
         called = _called(self, set())
         if not self.exact and any(map(_is_fast, called)):
             return 0.0
-        return AN_INSTRUCTION * self.share * sum(_length(getattr(f, "py_func", f).__code__) for f in called)
+        return A_BYTE * self.share * sum(_length(_plain(f).__code__) for f in called)
 
     @functools.cached_property
     def _on_disk(self) -> bool:
@@ -123,24 +123,26 @@ class Kernel:
             return self._made
 
 
-def kept(exact: bool = False, share: float = 1.0, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def kept(exact: bool = False, share: float = 1.0, python: Any = None, **options: Any) -> Callable[[Any], Any]:
     """Decorate a kernel: compiled for the types of each first call, and kept on disk where that is possible; a line
     says once where it is not. ``options`` are those of :func:`numba.njit`; sums are ``exact`` in any order if their
     terms are whole numbers or halves. A ``share`` of the code is compiled.
+    Where loops take Python long, ``python`` is a function with the same results by NumPy or on lists.
     """
-    return lambda function: Kernel(function, exact, share, options)
+    return lambda function: Kernel(function, exact, share, python, options)
 
 
-def inner(**options: Any) -> Callable[[Function], Function]:
-    """Decorate a function that only kernels call; ``options`` as those of :func:`kept`. It is plain Python where Python
-    calls it.
+def inner(python: Any = None, **options: Any) -> Callable[[Function], Function]:
+    """Decorate a function that only kernels call; ``options``, and ``python``, as those of :func:`kept`. It is plain
+    Python where Python calls it.
     """
 
     def marked(function: Function) -> Function:
-        setattr(function, MARK, True)
-        setattr(function, FAST, bool(options.get("fastmath")))
-        before_compiling(lambda: _registered(function, options))
-        return function
+        called = python or function
+        setattr(called, MARK, function)
+        setattr(called, FAST, bool(options.get("fastmath")))
+        before_compiling(lambda: _registered(called, function, options))
+        return called
 
     return marked
 
@@ -151,10 +153,14 @@ def before_compiling(tell: Callable[[], None]) -> Callable[[], None]:
     return tell
 
 
-def _registered(function: Callable[..., Any], options: dict[str, Any]) -> None:
-    from numba.extending import register_jitable
+def _registered(called: Any, function: Any, options: dict[str, Any]) -> None:
+    """Kernels that call the first have the second in them."""
+    from numba.extending import overload
 
-    register_jitable(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **options)(function)
+    inline = options.get("inline", "never")
+    given = {name: value for name, value in options.items() if name != "inline"}
+    given |= {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    overload(called, jit_options=given, strict=False, inline=inline)(lambda *_, **__: function)
 
 
 @contextmanager
@@ -222,12 +228,17 @@ def _entries(given: Any) -> int:
 def _called(function: Any, known: set[Any]) -> set[Any]:
     """The function and those of this package that are called in it."""
     known.add(function)
-    plain = getattr(function, "py_func", function)
+    plain = _plain(function)
     for name in _names(plain.__code__):
         other = plain.__globals__.get(name)
         if other not in known and (isinstance(other, Kernel) or hasattr(other, MARK)):
             _called(other, known)
     return known
+
+
+def _plain(function: Any) -> Any:
+    """What is compiled of a kernel, or of a function that only kernels call."""
+    return function.py_func if isinstance(function, Kernel) else getattr(function, MARK)
 
 
 def _is_fast(function: Any) -> bool:
@@ -250,7 +261,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _length(code: CodeType) -> int:
-    return sum(1 for part in _codes(code) for _ in dis.get_instructions(part))
+    return sum(len(part.co_code) for part in _codes(code))
 
 
 def _is_on_disk(function: Callable[..., Any]) -> bool:

@@ -319,7 +319,7 @@ for seconds in (1e3, 1e-5, 0.0):  # Python alone; compiled after a while; compil
         vars(kernel).pop("seconds", None)
         if seconds == 1e-5:
             kernel._made = None
-    kernels.AN_INSTRUCTION = seconds
+    kernels.A_BYTE = seconds
     with kernels.at_once() if not seconds else contextlib.nullcontext():
         ends.append(list(found()))
     modules.append("numba" in sys.modules)

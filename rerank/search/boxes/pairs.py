@@ -14,7 +14,19 @@ NEVER = -1e300
 EVEN = 1e-9  # of what a coordinate moves: a balance up to which is none
 
 
-@inner()
+def _reached(D: Any, a: int, c: Any, h: Any, margin: float, tolerance: float, M: Any, R: Any) -> None:
+    M[:], R[:] = -margin, tolerance
+    for j in range(0, c.size - 1, 2):
+        x, y = D[j : j + 2, a : a + M.size]
+        M += c[j] * x + c[j + 1] * y
+        R += h[j] * abs(x) + h[j + 1] * abs(y)
+    if c.size % 2:
+        x = D[c.size - 1, a : a + M.size]
+        M += c[-1] * x
+        R += h[-1] * abs(x)
+
+
+@inner(python=_reached)
 def reach(D: Any, a: int, c: Any, h: Any, epsilon: float, tolerance: float, M: Any, R: Any) -> None:
     """``M = c.D - epsilon`` and ``R = h.|D| + tolerance`` for the pairs from ``a`` on, column by column.
 
@@ -82,7 +94,13 @@ def beyond(h: Any, spacing: float, tolerance: float) -> float:
     return -tolerance if narrowest * spacing > 4.0 * tolerance else tolerance
 
 
-@inner()
+def _undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
+    found = np.flatnonzero((M + R >= 0.0) & np.less_equal(M - R, spread))
+    keep[: found.size] = found
+    return found.size
+
+
+@inner(python=_undecided)
 def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
     """Positions of the pairs neither won nor lost in the whole box; no branch here could be predicted."""
     i = 0
@@ -92,7 +110,11 @@ def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
     return i
 
 
-@inner(fastmath={"reassoc", "nsz"})
+def _moved(row: Any, weight: Any) -> Any:
+    return (weight * abs(row)).sum(), (weight * row).sum()
+
+
+@inner(python=_moved, fastmath={"reassoc", "nsz"})
 def moved(row: Any, weight: Any) -> Any:
     """``sum_p weight_p |row_p|`` and ``sum_p weight_p row_p``, up to their last bits."""
     size, balance = 0.0, 0.0
@@ -160,7 +182,19 @@ def count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole:
         p = ends[r]
 
 
-@inner()
+def _count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, centre: Any) -> None:
+    here = np.less(M, safe)
+    for slots, pairs in ((centre, here), (whole, here & (M + R < 0.0))):
+        np.add.at(slots, spans(S[pairs], Q[pairs]), np.repeat(W[pairs].astype(slots.dtype), Q[pairs]))
+
+
+def spans(first: Any, length: Any) -> Any:
+    """All numbers ``first .. first + length``, range after range."""
+    before = np.cumsum(length) - length
+    return np.arange(length.sum()) + np.repeat(first - before, length)
+
+
+@inner(python=_count_lost)
 def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, centre: Any) -> None:
     """Add to the lost counts of the slots: pairs lost in the whole box, and pairs lost at the centre."""
     for p in range(M.size):
@@ -172,7 +206,16 @@ def count_lost(M: Any, R: Any, S: Any, Q: Any, W: Any, safe: float, whole: Any, 
                 whole[s] += gone
 
 
-@inner()
+def _matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, slots: Any) -> int:
+    alive = lost < np.diff(slots.coef_start)[slots.unit_of]
+    before = np.concatenate([[0], np.cumsum(alive)])
+    pairs = keep[:n]
+    pairs = pairs[before[S[pairs] + Q[pairs]] > before[S[pairs]]]
+    keep[: pairs.size] = pairs
+    return int(pairs.size)
+
+
+@inner(python=_matters)
 def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, slots: Any) -> int:
     """Drop from ``keep`` the pairs of items that have lost every place that earns something: they stay there."""
     spent = False
@@ -195,7 +238,21 @@ def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, slots: Any
     return i
 
 
-@inner()
+def _importance(S: Any, Q: Any, W: Any, lost: Any, units: Any, slots: Any, slope: Any, out: Any) -> None:
+    sizes = np.diff(slots.coef_start)
+    padded = np.append(slots.coef, 0.0)
+    for u in units.tolist():
+        s = slots.unit_slots[slots.unit_start[u] : slots.unit_start[u + 1]]
+        base, x = slots.coef_start[u], lost[s].astype(np.int64)
+        near, far = (np.where(y < sizes[u], padded[base + np.minimum(y, sizes[u])], 0.0) for y in (x, x + 1))
+        slope[s] = near - far
+    if out.size:
+        each = np.add.reduceat(slope[spans(S, Q)], np.cumsum(Q) - Q)
+        mean = 0.1 * each.sum() / out.size
+        out[:] = (each + (mean if mean > 0.0 else 1.0)) * W
+
+
+@inner(python=_importance)
 def importance(S: Any, Q: Any, W: Any, lost: Any, units: Any, slots: Any, slope: Any, out: Any) -> None:
     """How much a pair matters for a split: what the next place costs its item, and a tenth of the mean on top. Flat
     stretches of the coefficients cost nothing, but their pairs must come to a decision too.
@@ -238,7 +295,15 @@ def impose(M: Any, G: Any, sides: Any, chosen: Any) -> None:
         chosen[abs(x)] = 0
 
 
-@inner()
+def _heaviest(G: Any, weight: Any, forward: Any, backward: Any) -> int:
+    for sums, side in ((forward, G), (backward, -G)):
+        sums[:] = np.bincount(np.maximum(side, 0), weight, minlength=sums.size)
+    lighter = np.minimum(forward, backward)[abs(G)] * (G != 0)
+    at = int(np.argmax(lighter)) if G.size else 0
+    return int(abs(G[at])) if G.size and lighter[at] > SHARE * np.cumsum(weight)[-1] else 0
+
+
+@inner(python=_heaviest)
 def heaviest(G: Any, weight: Any, forward: Any, backward: Any) -> int:
     """The group with most undecided weight on its lighter side; 0 where that is too little to split on."""
     total = 0.0
@@ -306,7 +371,11 @@ def excluded(c: Any, h: Any, walls: Any) -> bool:
     return False
 
 
-@inner()
+def _gathered(row: Any, start: int, keep: Any, n: int, to: int) -> None:
+    row[to : to + n] = row[start:to][keep[:n]]
+
+
+@inner(python=_gathered)
 def gather(row: Any, start: int, keep: Any, n: int, to: int) -> None:
     """``row[to + q] = row[start + keep[q]]``."""
     old, new = row[start:to], row[to : to + n]

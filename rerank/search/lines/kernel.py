@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.compiled import inner, kernel
+from rerank.search.boxes.pairs import spans
+from rerank.search.compiled import inner, kernel, on_lists
 
 
 @inner()
@@ -66,7 +67,48 @@ def won_from(A: float, B: float, epsilon: float, n: int, pieces: Any) -> float:
     return -(A - epsilon * levels[n]) / d if d > 0.0 else np.inf
 
 
-@kernel()
+def _all_won_from(A: Any, B: Any, epsilon: float, n: int, pieces: Any) -> Any:
+    """:func:`won_from` of many pairs, by NumPy."""
+    breaks, slopes, levels = pieces[0], pieces[1], pieces[2]
+    out = np.full(A.size, -np.inf)
+    left = ~(B - epsilon * slopes[0] < 0.0)
+    for i in range(n + 1):
+        t, d = breaks[i], B - epsilon * slopes[i]
+        last = i == n
+        here = left if last else left & (A + B * t - epsilon * (levels[i] + slopes[i] * t) >= 0.0)
+        flat = np.inf if last else breaks[i - 1] if i > 0 else -np.inf
+        out[here] = np.where(d > 0.0, -(A - epsilon * levels[i]) / d, flat)[here]
+        left = left & ~here
+    return out
+
+
+def _all_ends(
+    t: Any, w: Any, u: Any, norming: int, low: float, high: float, memory: Any, at: Any, who: Any, lost: Any
+) -> Any:
+    """:func:`ends` by NumPy."""
+    pieces, (A, B) = memory
+    n_left, n_right = envelope(w, u, 1.0, norming, pieces[0]), envelope(w, u, -1.0, norming, pieces[1])
+    for j in range(t.pairs.shape[0]):
+        A += w[j] * t.pairs[j]
+        B += u[j] * t.pairs[j]
+    left = _all_won_from(A, B, t.epsilon, n_left, pieces[0])
+    right = -_all_won_from(A, -B, t.epsilon, n_right, pieces[1])
+    never = ~(left < right) | (left > high) | (right < low)
+    gone = never | (left > low)
+    value = t.total if t.linear else 0.0
+    if t.linear:
+        for weight in t.weight[gone].tolist():
+            value -= weight
+    else:
+        which, span = t.slot[gone], t.span[gone]
+        np.add.at(lost, spans(which, span), np.repeat(t.weight[gone].astype(np.int64), span))
+    inside = np.stack([~never & (left > low), ~never & (right < high)], axis=1)
+    n, pair = int(inside.sum()), np.arange(1, A.size + 1)
+    at[:n], who[:n] = np.stack([left, right], axis=1)[inside], np.stack([pair, -pair], axis=1)[inside]
+    return n, value
+
+
+@kernel(python=_all_ends)
 def ends(
     t: Any, w: Any, u: Any, norming: int, low: float, high: float, memory: Any, at: Any, who: Any, lost: Any
 ) -> Any:
@@ -113,16 +155,20 @@ def ends(
     return n, value
 
 
-@kernel()
+def _sweep_on_lists(t: Any, *given: Any) -> Any:
+    return sweep.py_func(*on_lists((t._replace(pairs=None), *given)))
+
+
+@kernel(python=_sweep_on_lists)
 def sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: float, high: float, upto: Any) -> Any:
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
     ``upto`` is memory for the cumulative counts of the lists, all zero.
     """
-    n = order.size
+    n = len(order)
     slot, span, weight, linear, count_start = t.slot, t.span, t.weight, t.linear, t.count_start
     unit_start, unit_slots, unit_of, coef_start, coef, hits = t.slots
     if not linear:
-        for v in range(unit_start.size - 1):
+        for v in range(len(unit_start) - 1):
             first = count_start[v]
             for s in range(unit_start[v], unit_start[v + 1]):
                 upto[first + lost[unit_slots[s]]] += 1
