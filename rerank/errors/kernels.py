@@ -219,10 +219,10 @@ def _disabled() -> bool:
 
 
 def _entries(given: Any) -> int:
-    """Entries of all arrays in tuples of tuples."""
+    """Entries of the largest array in tuples of tuples."""
     if isinstance(given, np.ndarray):
         return given.size
-    return sum(map(_entries, given)) if isinstance(given, tuple) else 0
+    return max(map(_entries, given), default=0) if isinstance(given, tuple) else 0
 
 
 def _called(function: Any, known: set[Any]) -> set[Any]:
