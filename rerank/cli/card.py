@@ -125,8 +125,9 @@ def fit(
     outputs.file("card", output, lambda path: est.card_.save(path, filed))
     with outputs.one():
         if as_json:
-            numbers = entries(est.result_, *FIT, "pessimistic", "n_questions", "sets", "searched", "seconds", "notes")
-            answer({**outputs.written, **numbers, **_body(est.card_), "left_out": est.left_out_})
+            numbers = entries(est.result_, *FIT, "pessimistic", "n_questions", "sets", "searched", "seconds")
+            told = {"notes": est.result_.told, "left_out": est.left_out_}
+            answer({**outputs.written, **numbers, **_body(est.card_), **told})
         else:
             tell(str(est))
     for name, why in est.left_out_.items():

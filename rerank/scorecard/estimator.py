@@ -27,13 +27,13 @@ from rerank.ranks.lists import lists_missing
 from rerank.scorecard.card import Card
 from rerank.scorecard.frontier import SEARCHES, Frontier, frontier_of
 from rerank.scorecard.gaps import codes_told, levels_of, special_of, with_gaps
-from rerank.scorecard.held_out import corrected
+from rerank.scorecard.held_out import STOPPED, corrected
 from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
 from rerank.scorecard.problem import Found
 from rerank.scorecard.program import export, model_of
 from rerank.scorecard.regret import Regret, regret_of
-from rerank.scorecard.result import CardResult, later, result_of
+from rerank.scorecard.result import CardResult, HeldOut, later, result_of
 from rerank.scorecard.rows import Rows, class_weighted, cut_of
 from rerank.scorecard.search import Search
 from rerank.scorecard.statement import asked_of, measure, name_of, stated
@@ -235,15 +235,16 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         totals = card.total(rows.X)
         cut = None if limits.cut == NO_CUT else cut_of(totals, rows, limits)
         self.card_ = replace(card.with_totals(totals, *rows.counts), cut=cut)
-        how, held_out = self.validation, None
-        if how is not None and not search.stop.asked.is_set():
+        how, held_out, stopped = self.validation, None, search.stop.asked.is_set()
+        if how is not None:
             left = None if share is None else max(0.0, began + share - working_time())
-            held_out, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state), left))
-            held_out = None if interrupted else held_out
+            if not stopped:
+                held_out, stopped = protected(lambda: corrected(self, rows, how, seed(self.random_state), left))
+            held_out = HeldOut(None, 0, str(how), why=STOPPED) if stopped else held_out
         if held_out is not None and held_out.spread is not None:
             self.card_ = self.card_.with_totals(totals, *rows.counts, held_out.spread)
         numbers = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
-        notes = tuple(map(str, (*meant(rows.X), *codes_told(rows.X))))
+        notes = tuple(map(str, (*meant(rows.X), *codes_told(rows.X), *(["Stopped by Ctrl-C."] if stopped else []))))
         levels = levels_of(self.card_.questions, rows.X)
         self.result_ = replace(numbers, asked=asked_of(self, rows), notes=notes, levels=levels)
         return self

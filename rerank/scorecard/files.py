@@ -171,7 +171,7 @@ def json_of(card: Any, result: Any = None) -> str:
     if result is not None:
         body["fit"] = {name: plain(getattr(result, name)) for name in FIT}
         body["fit"] |= {} if result.asked is None else {"asked": plain(result.asked)}
-        body["fit"] |= {"notes": list(result.notes)} if result.notes else {}
+        body["fit"] |= {"notes": list(result.told)} if result.told else {}
         body["fit"] |= {"levels": {name: list(own) for name, own in result.levels.items()}} if result.levels else {}
     return json.dumps({**body, "digest": _digest(body)}, indent=1, allow_nan=False) + "\n"
 

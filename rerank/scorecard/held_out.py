@@ -19,6 +19,10 @@ from rerank.scorecard.statement import measure, stated
 
 REFITS = 40  # of the bootstrap
 FOLDS, REFITTED = "folds, each with its own card", "refits on rows drawn again"
+LATE = "there was no time for all of its refits; raise time_limit"
+STOPPED = "the fit was stopped by Ctrl-C"
+NO_CARD = "fewer rows, as refits have them, leave no allowed card or one class alone; ask fewer columns or constraints"
+NO_FOLDS = "the rows are too few for folds with both classes"
 
 
 class LateError(Exception):
@@ -66,8 +70,8 @@ def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], N
     return [(np.flatnonzero(~part), np.flatnonzero(part)) for part in parts if not part.all()]
 
 
-def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: float | None = None) -> HeldOut | None:
-    """The corrected value, for which so many seconds are left; None where folds cannot be made. For areas, and where
+def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: float | None = None) -> HeldOut:
+    """The corrected value, for which so many seconds are left, or why there is none. For areas, and where
     there are several lists, it is the mean over the folds; for the first places of one list, whose number is for all
     rows, it is the value of all rows ranked by the risk that the card of the other folds gives them.
     """
@@ -77,10 +81,10 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: fl
         try:
             return _bootstrap(estimator, rows, seed) if how == "bootstrap" else _by_folds(estimator, rows, how, seed)
         except LateError:
-            return HeldOut(None, 0, REFITTED if how == "bootstrap" else FOLDS)
+            return HeldOut(None, 0, REFITTED if how == "bootstrap" else FOLDS, why=LATE)
 
 
-def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut | None:
+def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut:
     folds = folds_of(rows, whole("validation", how, 2, 1000), seed)
     statistic, rate = measure(estimator.stat)
     whole_lists = rate is not None or statistic.counts_pairs or rows.by_list
@@ -89,7 +93,7 @@ def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
         _in_time()
         part = rows.some(train)
         if (card := quick_card(estimator, part)) is None:
-            return None
+            return HeldOut(None, 0, FOLDS, why=NO_CARD)
         if whole_lists:
             own = rows.some(test)
             try:
@@ -99,14 +103,14 @@ def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
         else:
             pooled[test] = card.risk(card.total(rows.some(test).X))
     if not folds or (whole_lists and not values):
-        return None
+        return HeldOut(None, 0, FOLDS, why=NO_FOLDS)
     ranks = np.unique(pooled, return_inverse=True)[1]
     value = float(np.mean(values)) if whole_lists else float(exact(estimator.stat, rows, ranks))
     error = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
     return HeldOut(value, len(folds), FOLDS, error=error)
 
 
-def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
+def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut:
     """The value less its mean optimism on rows drawn again [Harrell1996, p. 372]; lists are drawn as a whole."""
     draw = np.random.default_rng(seed)
     leads, errors = [], list[float]()
@@ -123,7 +127,7 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
             leads.append(later(estimator.stat, card, part) - later(estimator.stat, card, rows))
             errors += _errors(card, part, rows)
     if not leads:
-        return None
+        return HeldOut(None, 0, REFITTED, why=NO_CARD)
     own = float(exact(estimator.stat, rows, estimator.card_.total(rows.X)))
     low, high = np.quantile(errors, (0.025, 0.975)).tolist()
     return HeldOut(own - float(np.mean(leads)), len(leads), REFITTED, (min(low, -Z), max(high, Z)))

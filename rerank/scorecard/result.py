@@ -20,9 +20,9 @@ from rerank.statistics import AUC, Precision
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A value corrected for the choice of questions and card: by how many refits, and how; None without the time.
-    ``spread`` is that of :class:`Card`, of refits on rows drawn again, and ``error`` the standard error of a mean over
-    folds.
+    """A value corrected for the choice of questions and card: by how many refits, and how; None where there is none,
+    and ``why``. ``spread`` is that of :class:`Card`, of refits on rows drawn again, and ``error`` the standard error of
+    a mean over folds.
     """
 
     value: float | None
@@ -30,6 +30,7 @@ class HeldOut:
     method: str
     spread: tuple[float, float] | None = None
     error: float | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,12 @@ class CardResult(Readable):
         """The corrected value; None without refits."""
         return None if self.held_out is None else self.held_out.value
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The notes, and why there is no corrected value."""
+        why = "none was asked for, by validation" if self.held_out is None else self.held_out.why
+        return (*self.notes, f"No corrected value: {why}.") if self.corrected is None else self.notes
+
     def parts(self) -> list[Part]:
         """What a person reads first."""
         cards = f"no card of at most {self.size} of these {self.n_questions} questions that is allowed has more"
@@ -111,7 +118,7 @@ class CardResult(Readable):
             Words(proof),
         ]
         if self.held_out is not None and self.held_out.value is None:
-            found.append(Words("No corrected value: there was no time for all of its refits; raise time_limit."))
+            found.append(Words(self.told[-1]))
         elif self.held_out is not None:
             found.append(
                 Words(

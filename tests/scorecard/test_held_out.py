@@ -1,11 +1,13 @@
 """The corrected value: cards chosen anew without the rows they are judged by."""
 
+import json
 import time
 
 import numpy as np
 import pytest
 
-from rerank.scorecard import Scorecard
+from rerank.scorecard import Card, Scorecard
+from tests.cases.stopped import interrupt
 from tests.scorecard import oracle
 
 pd = oracle.pd
@@ -54,10 +56,19 @@ def test_the_value_of_folds_is_the_mean_over_them():
     assert "4 folds, each with its own card" in card._repr_html_()
 
 
-def test_too_few_rows_have_no_corrected_value():
-    X = pd.DataFrame({"a": [0, 1, 0, 1, 0]})
-    result = Scorecard(n_questions=1).fit(X, [0, 1, 0, 0, 0]).result_
-    assert result.corrected is None
+@pytest.mark.parametrize("why", ["too few", "none was asked", "Ctrl-C"])
+def test_where_there_is_no_corrected_value_result_and_file_say_why(why, tmp_path, monkeypatch):
+    X, y = pd.DataFrame({"a": [0, 1, 0, 1, 0] * 4}), [0, 1, 0, 0, 0] * 4
+    if why == "too few":
+        X, y = X[:5], y[:5]
+    elif why == "Ctrl-C":
+        monkeypatch.setattr("rerank.scorecard.estimator.corrected", lambda *given: interrupt())
+    fit = Scorecard(n_questions=1, validation=None if why == "none was asked" else 5).fit(X, y)
+    fit.card_.save(tmp_path / "card.json", fit.result_)
+    told = json.loads((tmp_path / "card.json").read_text())["fit"]
+    assert told["corrected"] is None and why in told["notes"][-1] and Card.of(tmp_path / "card.json") == fit.card_
+    assert fit.result_.corrected is None and (why in str(fit)) == (why != "none was asked")
+    assert ("Stopped by Ctrl-C." in fit.result_.notes) == (why == "Ctrl-C")
 
 
 @pytest.mark.parametrize("validation", [5, "bootstrap"])
