@@ -147,6 +147,9 @@ def on_one_screen(found: RankedTable, told: Description) -> list[Part]:
     """Answer, what held-out rows say and what was proved, in a few sentences, beside the picture of both lists. Numbers
     of the rows of the fit stand behind those of held-out rows.
     """
+    from rerank.errors.telling import of_kind
+    from rerank.io.leaks import LEAK
+
     result, own = found.est.result_, found.own
     known = result.evidence is not None and result.evidence.expected is not None
     leads = known and (own or found.lead is None)
@@ -155,7 +158,8 @@ def on_one_screen(found: RankedTable, told: Description) -> list[Part]:
     note = "The fit counts by out-of-fold scores of the first stage, so its numbers differ from those above."
     said = [then, told.on_fit, *([] if " have more" in then + told.on_fit else told.proof[:1])]
     said += [note] if own and result.folds and found.est.reranks_ else []
-    lines = [Words(first, strong=True), text(*held_out_line(found, told)), text(*filter(None, said))]
+    beware = [text(one) for one in of_kind(result.notes, LEAK)]
+    lines = [Words(first, strong=True), *beware, text(*held_out_line(found, told)), text(*filter(None, said))]
     return [Beside(lines, [Picture(lambda: both_lists(found))])]
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors.telling import Note
 from rerank.io.frames import column, entries, is_sparse, numbers, some_rows
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+LEAK = "leak"  # kind of the notes of this page
 AT_ONCE = 1000  # columns of a sample that are seen at once
 SAMPLE = 500  # rows that are looked at before a whole column is
 # A column of as many labels in another order is not told apart from chance above this share of all orders.
@@ -24,14 +26,14 @@ SORTED = 0.9
 NUMBERS = {"id", "idx", "index", "key", "no", "nr", "num", "number", "record", "row"}
 
 
-def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: Floats) -> list[str]:
+def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: Floats) -> list[Note]:
     """A sentence for each column that is a one-to-one copy of the label, or a numbering that orders it. ``names`` are
     those of all columns, ``which`` the columns that are looked at, ``y`` the grades (n,). Rows in which a copy misses
     its value are not looked at.
     """
     if is_sparse(table) or not _tells(y):
         return []
-    n, found = y.size, []
+    n, found = y.size, list[Note]()
     relevant = np.flatnonzero(y > y.min())[:SAMPLE]
     sample = np.union1d(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp), relevant)
     few, own = some_rows(table, sample), y[sample]
@@ -42,9 +44,8 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
         if not (_copies(values[known], own[known]) or _copies(known, own > own.min()) or _distinct(values)):
             continue
         if what := _leak(_values(table, int(j)), names[int(j)], y):
-            found.append(
-                f"The column {names[int(j)]!r} {what}. Leave it out of X (--features names the columns to use)."
-            )
+            told = f"The column {names[int(j)]!r} {what}. Leave it out of X (--features names the columns to use)."
+            found.append(Note(told, LEAK))
     return found
 
 

@@ -140,8 +140,8 @@ def _on_fit(r: Figures, told: bool = False) -> str:
     if not r.keeps_first_stage:
         others = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
         return f"On the rows of the fit the new order {does}{others}{limit}."
-    by = " by scores of one deal of folds that had not seen them" if r.folds else ""
-    by = " by scores of rows that it has seen" if of_kind(r.notes, UNREADY) else by
+    by = ", by scores of one deal of folds that had not seen them" if r.folds else ""
+    by = ", by scores of rows that it has seen" if of_kind(r.notes, UNREADY) else by
     return f"{'On' if told else f'{_kept(r)}: on'} the rows of the fit it {does}{by}{limit}."
 
 

@@ -391,6 +391,15 @@ def test_a_trivial_bound_is_no_finding():
     assert "Nothing was proved" in est.audit(0.0) and "none above" not in est.audit(0.0)
 
 
+def test_a_column_that_is_the_label_is_said_on_the_first_screen(folder):
+    X, y = drawn(0)
+    write("train.csv", np.column_stack([X[:, :2], 2 * y]), y)
+    own = ("--label=hit", "--stat=precision@8", "--free", "--radius=0", "--solver=search", "--model=m.json")
+    run("fit", "train.csv", *own, code=None)
+    run("report", "m.json", "train.csv")
+    assert "is the label again" in read().partition("The list")[0]
+
+
 def test_a_model_without_folds_says_so(model):
     run("report", model, "train.csv")
     assert "holds no held-out evidence: fit without --free" in read() and load(model).result_.evidence is None
