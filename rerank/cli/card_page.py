@@ -53,10 +53,10 @@ def card_sections(
 def _how_good(card: Card, here: Card, rows: Rows, stat: str, fitted: str | None) -> tuple[list[Part], dict[str, float]]:
     """The statistic, Gini and KS on the rows, and what the file says of the fit."""
     from rerank.scorecard.figures import gini, separation
-    from rerank.scorecard.result import amount, exact, four
+    from rerank.scorecard.result import amount, exact, four, later
 
-    totals = card.total(rows.X)
-    value, least = (float(exact(stat, rows, totals, ties)) for ties in ("average", "pessimistic"))
+    value, totals = later(stat, card if card.totals else here, rows), card.total(rows.X)
+    least = float(exact(stat, rows, totals, "pessimistic"))
     relevant, other = (sum(getattr(one, side) for one in here.totals) for side in ("relevant", "other"))
     (ks, at), both = separation(here.totals), gini(here.totals)
     told = [

@@ -78,10 +78,11 @@ def codes_told(X: Any) -> tuple[str, ...]:
             low, high = float(others.min()), float(others.max())
             if (code - high if side == "above" else low - code) > high - low:
                 number = name_of(level_of(code))
+                advice = f"special={{{name!r}: [{number}]}} (--special {name}={number})"
                 found.append(
                     Note(
                         f"Column {name!r} holds {number} in {rows:,} rows, far {side} all others ({low:.4g} to "
-                        f"{high:.4g}); if that is a code for a gap, pass special={{{name!r}: [{number}]}}.",
+                        f"{high:.4g}); if that is a code for a gap, pass {advice}.",
                         MEANT,
                     )
                 )
