@@ -88,8 +88,11 @@ def fit(
         refuse_idle({"--squares": given["features"] or None}, "with --members no columns are reranked; leave one out")
         reranked(est.first_stage, est.set_params(features=MEMBERS).features)  # refused without a blend
     folds = None if free else cv or FOLDS
-    # What the file would refuse after the fit.
-    if free and asked_folds(task_of(est.get_params(deep=False), table.X.shape[1])):
+    # What the file would refuse after the fit. Held-out rows may choose a correction, unless there is none to choose.
+    task = task_of(est.get_params(deep=False), table.X.shape[1])
+    if folds and est.radius is None and est.normalise is None and est.formulation != "resolved_rank":
+        task = replace(task, radius=1.0)
+    if asked_folds(task):
         check_size("prior_scores", len(table))
         check_size("member_scores", len(table) * (len(members_of(est.first_stage)) if members else 0))
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))

@@ -120,10 +120,11 @@ def test_a_name_that_no_model_file_holds_is_refused_before_the_fit(file):
     assert "cannot be saved" in said and "Fitting" not in said
 
 
-def test_more_scores_than_a_model_file_holds_are_refused_before_the_fit(file, monkeypatch):
+@pytest.mark.parametrize("how", [("--free", "--radius", 0.1), ("--radius", 0.1), ()])
+def test_more_scores_than_a_model_file_holds_are_refused_before_the_fit(file, monkeypatch, how):
     monkeypatch.setattr(model_file, "MAX_ENTRIES", 6)
     path = file("a,b,y\n" + "".join(f"{row % 3},{row},{row % 2}\n" for row in range(8)))
-    words = ("fit", path, "--label", "y", "--free", "--radius", 0.1, "--model", path.parent / "m.json")
+    words = ("fit", path, "--label", "y", *how, "--model", path.parent / "m.json")
     said = run(*words, code=2).stderr
     assert "'prior_scores' has 8 entries" in said and "cross_fit" in said and "Fitting" not in said
 

@@ -19,8 +19,10 @@ from rerank.certificate import certify
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io import Table
 from rerank.reranker.files.export import BoundClaim, imported
+from rerank.reranker.solve.own import OwnProgram
 from rerank.solvers import gateway, highs
 from tests.cases.refuses import refuses
+from tests.cases.stopped import interrupt
 from tests.cli.commands import answer, run
 from tests.oracles.oracle import objective_at
 from tests.oracles.programs import problem_value, resolved_value, vertices
@@ -730,3 +732,14 @@ if __name__ == "__main__":
                 wrong += 1
                 print(number, name, wanted, repr(error)[:300])
     print(int(sys.argv[1]) * len(CASES), "instances,", wrong, "wrong")
+
+
+def test_ctrl_c_while_a_solvers_weights_are_checked_keeps_them_and_says_so(monkeypatch):
+    est, real = fitted(0), OwnProgram.inside
+    model = est.build_model()
+    order(model)
+    whole = est.fit_model(model).result_
+    monkeypatch.setattr(OwnProgram, "inside", lambda *given: (interrupt(), real(*given))[1])
+    cut = est.fit_model(model).result_
+    assert (cut.value, cut.bound) == (whole.value, whole.bound)
+    assert "Stopped by Ctrl-C." in cut.notes and "Stopped by Ctrl-C." not in whole.notes

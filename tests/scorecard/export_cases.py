@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import strategies as st
 
 from rerank.scorecard import Card, Question
@@ -115,3 +116,20 @@ def cards(special=((), (), CODED)):
         asked,
         st.sampled_from(special),
     )
+
+
+@pytest.fixture(scope="module")
+def sheet():
+    """What a formula makes of rows of cells, by an evaluator of Excel's language."""
+    formulas = pytest.importorskip("formulas")
+    from schedula import EMPTY
+
+    def totals(text, cells, rows):
+        compiled = formulas.Parser().ast(text)[1].compile()
+        found = []
+        for row in rows:
+            by_cell = {cell.replace("$", ""): EMPTY if value is None else value for cell, value in zip(cells, row)}
+            found.append(float(np.asarray(compiled(*(by_cell[name] for name in compiled.inputs))).ravel()[0]))
+        return found
+
+    return totals

@@ -14,6 +14,7 @@ from rerank.errors import InputError
 from rerank.scorecard import Card, Question, Scorecard
 from rerank.scorers import TableLogistic
 from rerank.scorers.encoding import TextLevels
+from tests.scorecard.export_cases import sheet as sheet
 
 pd = pytest.importorskip("pandas")
 
@@ -86,6 +87,19 @@ def test_equal_values_have_equal_totals_and_scores(kind, gaps, tmp_path):
                 other.to_sql("t", base, index=False)
                 found = base.execute(f"SELECT {card.to_sql()} FROM t ORDER BY rowid").fetchall()
             assert [total for (total,) in found] == totals.tolist()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LEVELS if kind != "beyond doubles"])  # which no cell holds
+def test_a_formula_gives_the_totals_of_python_on_cells_of_numbers_and_of_texts(kind, sheet):
+    frame = column(LEVELS[kind], True, "category")
+    card = Scorecard("auc", n_questions=3, validation=None).fit(frame, Y).card_
+    space = {}
+    exec(card.to_python(), space)
+    values = [*LEVELS[kind], None]
+    wanted = [space["total"]({"g": value}) for value in values]
+    assert len(set(wanted)) > 1 and wanted == card.total(pd.DataFrame({"g": pd.Series(values, dtype=object)})).tolist()
+    cells = [float(value) if isinstance(value, Decimal | np.float32) else value for value in values]
+    assert sheet(card.to_formula(), ["A2"], [(cell,) for cell in cells]) == wanted
 
 
 @settings(max_examples=100, deadline=None)

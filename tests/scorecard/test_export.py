@@ -15,6 +15,7 @@ from rerank.errors import InputError
 from rerank.scorecard import Card, Question
 from tests.cases.refuses import refuses
 from tests.scorecard.export_cases import cards, table
+from tests.scorecard.export_cases import sheet as sheet
 
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -86,23 +87,6 @@ def test_python_gives_the_totals_of_the_card(card):
 def test_a_function_compares_no_text_with_a_number():
     with pytest.raises(TypeError):
         of_python(Card.of({"age >= 60": 3}), [{"age": "61"}])
-
-
-@pytest.fixture(scope="module")
-def sheet():
-    """What a formula makes of rows of cells, by an evaluator of Excel's language."""
-    formulas = pytest.importorskip("formulas")
-    from schedula import EMPTY
-
-    def totals(text, cells, rows):
-        compiled = formulas.Parser().ast(text)[1].compile()
-        found = []
-        for row in rows:
-            by_cell = {cell.replace("$", ""): EMPTY if value is None else value for cell, value in zip(cells, row)}
-            found.append(float(np.asarray(compiled(*(by_cell[name] for name in compiled.inputs))).ravel()[0]))
-        return found
-
-    return totals
 
 
 @settings(few, max_examples=15)

@@ -35,7 +35,7 @@ from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.result import Result
 from rerank.reranker.solution import Moment, history_of, status_of
-from rerank.reranker.solve.optimise import check_bound, remarks_of, run, seconds_to_state, solve
+from rerank.reranker.solve.optimise import INTERRUPTED, check_bound, remarks_of, run, seconds_to_state, solve
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum, stated_wrong
 from rerank.reranker.solve.program import state as stated_program
@@ -201,7 +201,7 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     with clock.phase("certificate"):
         held = "; the variables of your model have the values of the solver"
         asked = outcome.x, own.claim(outcome.x) if ours else None, outcome.who, held
-        found, point, remarks = protected(lambda: own.inside(*asked))[0]
+        (found, point, remarks), interrupted = protected(lambda: own.inside(*asked))
     _set(columns, point)
     bound = own.in_value(outcome.bound) if ours else math.inf
     moments = [
@@ -209,7 +209,7 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         for now in course
         if own.bounds_value
     ]
-    notes = [*remarks, *remarks_of(outcome)]
+    notes = [*remarks, *remarks_of(outcome), *([INTERRUPTED] if interrupted else [])]
     if searched:
         notes.append(f"solver={solver!r} knows no rows of a program, so HiGHS solved it.")
     if task.proof or task.checkpoint is not None:
