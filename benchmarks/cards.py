@@ -57,7 +57,7 @@ TABLES = [
     "spambase",
 ]
 SPLITS, QUESTIONS, DELTA, SETS = 20, 4, 0.005, 25
-LOSSES_CELLS, LOSSES = Path(__file__).with_name("cards-losses.jsonl"), (3, 5, 8, 10)
+LOSSES_CELLS, LOSSES = Path(__file__).with_name("cards-losses.jsonl"), (3, 5, 8)
 SIZES, SECONDS = (4, 5, 6, 8, 10), 10.0
 SPLITS_OF_SIZES = [(name, split) for split in range(4) for name in (TABLES if split < 3 else TABLES[:4])]
 

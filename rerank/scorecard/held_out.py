@@ -125,7 +125,7 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut:
             part = replace(rows.some(np.concatenate(each)), lists=number, list_weight=rows.list_weight[chosen])
         if (card := quick_card(estimator, part)) is not None:
             leads.append(later(estimator.stat, card, part) - later(estimator.stat, card, rows))
-            errors += _errors(card, part, rows)
+            errors += _errors(card, rows)
     if not leads:
         return HeldOut(None, 0, REFITTED, why=NO_CARD)
     own = float(exact(estimator.stat, rows, estimator.card_.total(rows.X)))
@@ -133,16 +133,15 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut:
     return HeldOut(own - float(np.mean(leads)), len(leads), REFITTED, (min(low, -Z), max(high, Z)))
 
 
-def _errors(card: Card, drawn: Rows, every: Rows) -> list[float]:
+def _errors(card: Card, every: Rows) -> list[float]:
     """By how many standard errors the risks that a card has from rows drawn again are farther from the overall share
     than the shares of all rows are (bootstrap-t [Efron1981]); of each risk once.
     """
-    known = card.with_totals(card.total(drawn.X), *drawn.counts)
-    risk = known.risk(known.total(every.X))
+    risk = card.risk(card.total(every.X))
     relevant, other = every.counts
     base, found = relevant.sum() / (relevant.sum() + other.sum()), []
-    for own in {one.risk for one in known.totals}:
-        rows = sum(one.relevant + one.other for one in known.totals if one.risk == own)
+    for own in {one.risk for one in card.totals}:
+        rows = sum(one.relevant + one.other for one in card.totals if one.risk == own)
         there = risk == own
         share = (relevant[there].sum() + base) / (relevant[there].sum() + other[there].sum() + 1)
         error = (own - share) * math.sqrt((rows + 1) / (share * (1 - share)))

@@ -4,7 +4,8 @@ What is checked: that the card has the value that the result says, exactly (:mod
 points, rules and limits are those that were asked for; and the bound.  For every set of questions that the rules allow
 the groups of its rows are counted, and the order of the groups by share of relevant rows is valued, which no card of
 the set exceeds (:mod:`rerank.scorecard.kernels` has the proof of that).  Where it is above the bound, every vector of
-points is valued, and those above the bound must break a limit.
+points is valued, and those above the bound must break a limit.  For log loss logistic regression on the questions takes
+the place of that order (:mod:`rerank.scorecard.likelihood`).
 
 AUC of one list is counted in integers.  Other statistics are computed in float64, with an allowance for rounding on the
 safe side: sets are let go only below it, and cards contradict only above it.
@@ -118,7 +119,7 @@ class Verified(Readable):
         return [
             Words(f"Verified: the card has {value}, and no allowed card has more than {self.bound:.6g}.", strong=True),
             Words(
-                f"Of {self.sets:,} sets of questions {self.allowed:,} are allowed; the order of groups by share settles"
+                f"Of {self.sets:,} sets of questions {self.allowed:,} are allowed; the bound of a set settles"
                 f" all but {self.above:,}, and all {self.vectors:,} vectors of points of these were valued, {how}, in "
                 f"{self.seconds:.2g} s, by code that shares nothing with the search."
             ),
