@@ -15,7 +15,7 @@ from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words, as_markdown
 from rerank.scorecard import export, files, workbook
 from rerank.scorecard.files import Total
-from rerank.scorecard.gaps import told, with_gaps
+from rerank.scorecard.gaps import missed, told, with_gaps
 from rerank.scorecard.questions import MISSING, Question
 
 MOST_POINTS = 10**6  # points of a question, at most, and at least with a minus
@@ -206,6 +206,10 @@ class Card(Readable):
     def total(self, X: Any) -> NDArray[np.int64]:
         """Total of each row of a table (n, d)."""
         return np.asarray(self.points, dtype=np.int64) @ self.answers(X).astype(np.int64)
+
+    def gaps(self, X: Any) -> int:
+        """Number of rows (n, d) that miss a value of a column of the card, of which no question asks whether it is."""
+        return missed(self.questions, with_gaps(as_table(X), self.special)).size
 
     def told(self, X: Any, levels: Mapping[str, Sequence[str]], rows: Sequence[Any]) -> list[str]:
         """What is odd in a table (n, d): see :func:`rerank.scorecard.gaps.told`."""

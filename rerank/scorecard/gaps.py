@@ -104,16 +104,20 @@ def levels_of(questions: Sequence[Question], X: Any) -> dict[str, list[str]]:
 MOST_LEVELS, LONGEST_LEVEL = 500, 1000  # levels of a column that a file holds, and their signs
 
 
+def missed(questions: Sequence[Question], X: Any) -> NDArray[np.intp]:
+    """The rows of a table that miss a value of a column of the card, of which no question asks whether it is."""
+    knows = {one.column for one in questions if one.sign == MISSING}
+    asked = dict.fromkeys(one.column for one in questions if one.column not in knows)
+    each = [Question(name, MISSING).answers(X) for name in asked]
+    return np.flatnonzero(np.any(each, axis=0)) if each else np.empty(0, np.intp)
+
+
 def told(questions: Sequence[Question], levels: Mapping[str, Sequence[str]], X: Any, rows: Sequence[Any]) -> list[str]:
     """A sentence on the rows of a table that miss a value of a column of the card, of which no question asks whether it
     is, and one for each column with levels that the rows of the fit did not have; ``rows`` names the rows.
     """
     names, found = names_of(X), []
-    asked = dict.fromkeys(one.column for one in questions)
-    knows = {one.column for one in questions if one.sign == MISSING}
-    missed = [Question(name, MISSING).answers(X) for name in asked if name not in knows]
-    gaps = np.flatnonzero(np.any(missed, axis=0)) if missed else np.empty(0, np.intp)
-    if gaps.size:
+    if (gaps := missed(questions, X)).size:
         found.append(
             f"Rows that miss a value the card asks for: {gaps.size}{_first(gaps, rows)}. A question about it counts as "
             "answered by no."
