@@ -1,10 +1,10 @@
 """Guarded fits of made-up machines, draw after draw: ``python -m benchmarks.guard [--draws N] [--speed]``.
 
-The machines are those of ``rerank demo`` with other seeds. For each draw ``RerankerCV`` with its defaults is compared
-with logistic regression on the same fifty lists to come, and its mean lead is printed with a 95 % interval. Beside it
-stand the hits of the tools that one would try first: logistic regression with squares of the columns, refitted on its
-own first fifth, and LightGBM where it is installed. With ``--speed`` it prints instead the CPU seconds, on one thread,
-of a choice with all default options on two drawn tables.
+The machines are those of ``rerank demo`` with other seeds. For each draw ``RerankerCV`` over logistic regression is
+compared with that on the same fifty lists to come, and its mean lead is printed with a 95 % interval. Beside it stand
+the hits of the tools that one would try first: logistic regression with squares of the columns, refitted on its own
+first fifth, and LightGBM where it is installed. With ``--speed`` it prints instead the CPU seconds, on one thread, of a
+choice with all default options on two drawn tables.
 """
 
 from __future__ import annotations

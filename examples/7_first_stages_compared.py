@@ -161,6 +161,7 @@ for name in ("logistic", "ranksvm", "robirank"):
 # - Try RoBiRank if few rows are taken and some relevant rows are easily told from the others.
 # - Try RankSVM if the shortlist is long.
 # - TopPush asks for more: relevant rows are to lead nearly all others. It is for long sparse tables where they can.
-# - Compare them on held-out rows, as here, at the length that you will use. `RerankerCV` does not choose the first
-#   stage: it decides whether a given one is corrected.
+# - Compare them on held-out rows, as here, at the length that you will use. `RerankerCV` chooses among
+#   logistic regression, its squares and refits, boosted trees, a forest and a blend; of a first stage that you name
+#   it decides whether it is corrected.
 # - Boosted trees may be better than all of these. `first_stage` takes any estimator of scikit-learn.

@@ -74,9 +74,7 @@ LEDGER: dict[str, int] = {
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.
 OPEN: set[str] = {
-    *(f"names_of_two_classes: {name}" for name in ("Evaluation", "Progress", "Rows", "Verdict")),  # public ones
-    "functions_too_large: rerank.reranker.first_stage.fit_first_stage",
-    "functions_too_large: rerank.reranker.selection.reranker_cv._fit_on",
+    *(f"names_of_two_classes: {name}" for name in ("Evaluation", "Progress", "Rows", "Verdict"))  # public ones
 }
 
 # Each row: these modules, and what they must not reach by any path of imports, with the reason.

@@ -1,4 +1,4 @@
-"""Does reranking help on rows to come? Fifteen tables, two first stages, three statistics, fixed beforehand.
+"""What does the default choice find on rows to come? Twenty tables and two statistics, fixed beforehand.
 
 Printed by ``python -m benchmarks.evidence``.
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.data import folder
-from benchmarks.evidence.cells import SPLITS, STAGES, STATISTICS, all_cells, measured
+from benchmarks.evidence.cells import SPLITS, STATISTICS, all_cells, measured
 from benchmarks.evidence.page import page
 from benchmarks.evidence.tables import TABLES, phoneme
 from benchmarks.evidence.tuning import tuned
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--cells", type=Path, default=KEPT, help="file with one line a cell")
     parser.add_argument("--splits", type=int, choices=range(SPLITS + 1), default=SPLITS, metavar="N")
-    for name, planned in {"tables": tuple(TABLES), "stages": STAGES, "statistics": STATISTICS}.items():
+    for name, planned in {"tables": tuple(TABLES), "statistics": STATISTICS}.items():
         told = ", ".join(planned)
         parser.add_argument(f"--{name}", nargs="+", choices=planned, default=planned, metavar="NAME", help=told)
     parser.add_argument("--page", type=Path, default=PAGE, help="where to write the page")
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     ways = [(table, split) for split in range(asked.splits if asked.tuning else 0) for table in tables]
     models = measured_cells(TUNED, ways, list, lambda way: tuned(*way, where), line)
-    cells = all_cells(0 if asked.tuning else asked.splits, tables, asked.stages, asked.statistics)
+    cells = all_cells(0 if asked.tuning else asked.splits, tables, asked.statistics)
     rows = measured_cells(asked.cells, cells, lambda cell: cell.key, lambda cell: measured(cell, where), line)
     asked.page.write_text(page(rows, models))
     return 0

@@ -1,4 +1,4 @@
-"""One cell: a table, a first stage, a statistic and a split; what each method makes of the rows to come.
+"""One cell: a table, a statistic and a split; what the default choice and each first stage find among rows to come.
 
 A part of ``python -m benchmarks.evidence``.
 """
@@ -8,21 +8,24 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.evidence.tables import TABLES, divided
+from rerank.reranker.selection.options import STRONG
 
-STAGES, STATISTICS, SPLITS = ("logistic", "lightgbm"), ("precision", "dcg", "auc"), 20
+STATISTICS, SPLITS = ("precision", "auc"), 3
 
-FIXED: dict[str, float | None] = {f"radius {one:g}": one for one in (0.03, 0.1, 0.3, 1.0, 3.0)} | {"free": None}
-"""Corrections of all columns that are fixed, and free weights."""
+MEMBERS: dict[str, Any] = {"squares": "logistic+squares", "trees": "trees", "forest": "forest"}
+"""First stages that are members of the blend, beside logistic regression."""
 
-SIMPLE = {"squares": "logistic+squares", "head20": "logistic+head20"}
-"""First stages that take a line."""
+ALONE = {"logistic": "logistic", **MEMBERS, "blend": STRONG[-1], "lightgbm": "lightgbm"}
+"""What is fitted beside the choice, as it is."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +33,13 @@ class Cell:
     """What is measured together."""
 
     table: str
-    stage: str
     statistic: str
     split: int
 
     @property
     def key(self) -> str:
         """The cell in one word."""
-        return f"{self.table}/{self.stage}/{self.statistic}/{self.split}"
+        return f"{self.table}/{self.statistic}/{self.split}"
 
     @property
     def stat(self) -> str:
@@ -46,20 +48,16 @@ class Cell:
 
 
 def all_cells(
-    splits: int = SPLITS,
-    tables: Sequence[str] = tuple(TABLES),
-    stages: Sequence[str] = STAGES,
-    statistics: Sequence[str] = STATISTICS,
+    splits: int = SPLITS, tables: Sequence[str] = tuple(TABLES), statistics: Sequence[str] = STATISTICS
 ) -> Iterator[Cell]:
     """Every cell, split by split, so that a run that is cut short has all tables."""
     for split in range(splits):
         for table in tables:
-            for stage in stages:
-                for statistic in statistics:
-                    yield Cell(table, stage, statistic, split)
+            for statistic in statistics:
+                yield Cell(table, statistic, split)
 
 
-def stage_of(name: str) -> Any:
+def stage_of(name: Any) -> Any:
     """The first stage that a name stands for."""
     if name != "lightgbm":
         return name
@@ -70,25 +68,21 @@ def stage_of(name: str) -> Any:
     )
 
 
-@contextmanager
-def shared_first_stage() -> Iterator[None]:
-    """Fits on the same rows share a first stage; one with a radius has scores of folds, which free weights may lack."""
-    from rerank.reranker.cross_fit import staged
+@lru_cache(maxsize=1)
+def alone(table: str, split: int, where: Path) -> dict[str, tuple[NDArray[np.float64], float]]:
+    """Scores of the rows to come by each first stage as it is, whatever the statistic, and CPU seconds of its fit."""
+    from rerank import Reranker
 
-    known: dict[bool, Any] = {}
-
-    def shared(data: Any, settings: Any, *others: Any) -> Any:
-        kind = settings.radius is None
-        if kind not in known:
-            known[kind] = staged(data, settings, *others)
-        return known[kind]
-
-    with patch("rerank.reranker.fit.staged", shared):
-        yield
+    rows, found = divided(table, split, where), {}
+    for name, stage in ALONE.items():
+        began = time.process_time()
+        est = Reranker("auc", first_stage=stage_of(stage), radius=0, cross_fit=False, solver="search", node_limit=0)
+        found[name] = est.fit(rows.X, rows.y).decision_function(rows.X_held), time.process_time() - began
+    return found
 
 
 def measured(cell: Cell, where: Path) -> dict[str, Any]:
-    """The statistic of the first stage and of each method, CPU seconds, and what was chosen."""
+    """The statistic of the choice and of each first stage, CPU seconds, and what was chosen."""
     from rerank import Reranker, RerankerCV
     from rerank.ranks import evaluate
 
@@ -97,28 +91,14 @@ def measured(cell: Cell, where: Path) -> dict[str, Any]:
     if places:
         common["list_length"] = rows.length
     began = time.process_time()
-
-    def value(est: Any) -> float:
-        scores = est.fit(rows.X, rows.y).decision_function(rows.X_held)
-        return float(evaluate(cell.stat, rows.y_held, scores, rows.lists))
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cv = RerankerCV(Reranker(cell.stat, first_stage=stage_of(cell.stage), **common))
-        found: dict[str, Any] = {"stat": cell.stat, "cv": value(cv)}
-        evidence = cv.result_.evidence
+        choice = RerankerCV(Reranker(cell.stat, **common)).fit(rows.X, rows.y)
+        evidence = choice.result_.evidence
         assert evidence is not None
-        found["chosen"] = "first stage" if evidence.chosen is None else evidence.options[evidence.chosen]
-        # A correction may find nothing better on all rows; one of another first stage then keeps that.
-        found["kept"] = cv.first_stage_kept_ or (evidence.fit_keeps and "first_stage" not in cv.best_params_)
-        found["cv_seconds"] = round(time.process_time() - began, 2)
-        alone = {"first_stage": cell.stage, **SIMPLE, "lightgbm": "lightgbm"}
-        for name, stage in alone.items():
-            est = Reranker(cell.stat, first_stage=stage_of(stage), radius=0, cross_fit=False, **common)
-            found[name] = found["first_stage"] if name == cell.stage else value(est)
-        with shared_first_stage():
-            for name, radius in FIXED.items():
-                given = common | ({"window": 2.0} if places else {}) | ({} if radius is None else {"margin": 0.1})
-                found[name] = value(Reranker(cell.stat, first_stage=stage_of(cell.stage), radius=radius, **given))
-    found["seconds"] = round(time.process_time() - began, 2)
-    return found
+        spent = time.process_time() - began
+        scores = {"choice": (choice.decision_function(rows.X_held), spent)} | alone(cell.table, cell.split, where)
+    chosen = "logistic" if evidence.chosen is None else evidence.options[evidence.chosen]
+    values = {name: float(evaluate(cell.stat, rows.y_held, own, rows.lists)) for name, (own, _) in scores.items()}
+    seconds = {name: round(spent, 2) for name, (_, spent) in scores.items()}
+    return {"stat": cell.stat, "chosen": chosen, **values, "seconds": seconds}

@@ -38,6 +38,6 @@ def tuned(table: str, split: int, where: Path) -> dict[str, Any]:
     leaves, rate, rounds = max(found, key=lambda one: float(np.mean(found[one])))
     model.set_params(num_leaves=leaves, learning_rate=rate, n_estimators=rounds).fit(X, y)
     scores, spent = model.predict(X_held, raw_score=True), time.process_time() - began
-    names = {one: Cell(table, "lightgbm", one, split).stat for one in STATISTICS}
+    names = {one: Cell(table, one, split).stat for one in STATISTICS}
     values = {one: evaluate(name, y_held, scores, lists) for one, name in names.items()}
     return {**values, "chosen": [leaves, rate, rounds], "seconds": round(spent, 2)}

@@ -30,10 +30,8 @@ def compare(
     stat: Stat = "precision@100",
     methods: Annotated[
         str,
-        typer.Option(
-            help="Of logistic, squares, lightgbm, card, guard, which is the default, and trees, forest, blend."
-        ),
-    ] = "logistic,squares,lightgbm,card,guard",
+        typer.Option(help="Of logistic, squares, trees, forest, blend, lightgbm, card, guard, which is the default."),
+    ] = "logistic,squares,trees,forest,blend,lightgbm,card,guard",
     first_stage: Annotated[
         str | None,
         typer.Option(help="Column of the score in use: what the others have to lead; a guard corrects it, too."),

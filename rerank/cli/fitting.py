@@ -40,6 +40,9 @@ def fit(
     members: Annotated[
         bool, typer.Option("--members", help="Rerank the scores of a blend's members: its weights are searched for.")
     ] = False,
+    linear: Annotated[
+        bool, typer.Option("--linear", help="A score that is a sum of columns: --first-stage logistic.")
+    ] = False,
     cv: Annotated[
         int | None, typer.Option(help="Folds that choose how far to leave the first stage, if at all (5).")
     ] = None,
@@ -74,7 +77,7 @@ def fit(
     from rerank.reranker.members import MEMBERS, members_of, reranked
     from rerank.reranker.task import task_of
 
-    check_meant(free, cv, safeguard, holdout, given)
+    given = check_meant(free, cv, safeguard, holdout, _linear(given) if linear else given)
     if not given["quota"]:
         refuse_idle({"--people": columns["people"]}, "it says what a --quota counts; add one, or leave it out")
     proof, checkpoint = given["proof"], given["checkpoint"]
@@ -123,6 +126,13 @@ def fit(
     outputs.file("plot", plot, lambda path: write_picture(path, draw))
     outputs.check()
     raise typer.Exit(exit_code(found.result_))
+
+
+def _linear(given: dict[str, Any]) -> dict[str, Any]:
+    """The options with logistic regression as first stage."""
+    named = None if given["first_stage"] in ("auto", "logistic") else given["first_stage"]
+    refuse_idle({"--first-stage": named}, "--linear stands for --first-stage logistic; leave one of them out")
+    return given | {"first_stage": "logistic"}
 
 
 def _write_proof(outputs: Outputs, path: Path, record: Proof | None) -> None:
@@ -177,8 +187,8 @@ def fitted(
 
 def check_meant(
     free: bool, cv: int | None, safeguard: float | None, holdout: float | None, given: dict[str, Any]
-) -> None:
-    """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others."""
+) -> dict[str, Any]:
+    """The options, where a share is one and none of ``rerank fit`` is without meaning beside the others."""
     if holdout is not None and not 0 < holdout < 1:
         raise InputError(f"--holdout is {holdout:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
     if free:
@@ -193,6 +203,7 @@ def check_meant(
         refuse_idle(idle, "it is about the scores of a first stage; leave it out, or name a --first-stage")
     if given["solver"] == "search" and not given["presolve"]:
         refuse_idle({"--no-presolve": True}, "--solver search does nothing but that search; leave one of them out")
+    return given
 
 
 def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:

@@ -22,11 +22,12 @@ from rerank.reranker.data import Data
 from rerank.reranker.first_stage import (
     MEMORISES,
     FirstStage,
-    fit_first_stage,
     is_blend,
     is_logistic,
     is_own_name,
+    key_of,
     linear_stage,
+    stage_fitted,
     unique,
 )
 from rerank.reranker.members import members_of
@@ -67,36 +68,59 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
     learner, notes = learner_of(task, data.y)
     folds, limit = folds_of(data, task), math.inf if clock is None else clock.limit
     most = most_rows(learner, data, limit / (1 + folds))
-    stage, scores = learned(learner, data, most, task.seed)
+    stage, seen = learned(learner, data, most, task.seed)
     stage = replace(stage, notes=(*stage.notes, *notes))
     anchored = task.radius is not None
+
+    def of_seen(*notes: str, stopped: bool = False) -> Staged:
+        return Staged(stage, stage.scores(data.rows) if seen is None else seen, 0, notes, stopped)
+
     if stage.frozen:
         word = f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
-        return Staged(stage, scores, notes=(word,) if anchored else ())
+        return of_seen(*[word] * anchored)
     if folds < 2:
         unit = data.unit.replace("joined list", "list or group")
         where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
-        seen = "the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
-        return Staged(stage, scores, notes=() if asked_folds(task) < 2 else (f"{where}, so that {seen}",))
-    fold, held_out = fold_of(data, folds, task.seed), np.empty(data.y.size)
+        own = "the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
+        return of_seen(*[f"{where}, so that {own}"] * (asked_folds(task) > 1))
+    fold, held_out = fold_of(data, folds, task.seed), data.held_out.get(key_of(task.first_stage))
     if any(np.ptp(data.y[fold != k]) == 0 for k in range(folds)):
-        seen = "the first stage's scores are of rows that it has seen; more rows, or cross_fit=False, leave this out."
-        return Staged(stage, scores, notes=(f"Without one of the {folds} folds all labels are equal, so that {seen}",))
-    for k in range(folds):
-        taken = working_time() - began
-        if clock is not None and clock.remaining < taken:
+        own = "the first stage's scores are of rows that it has seen; more rows, or cross_fit=False, leave this out."
+        return of_seen(f"Without one of the {folds} folds all labels are equal, so that {own}")
+    if held_out is None:
+        held_out, done = _by_folds(data, learner, fold, task.seed, most, began, clock)
+        if done < folds:
             note = (
-                f"Out-of-fold scores of the first stage {stage.name} were not ready in time ({k} of {folds} folds), so "
-                "it is kept as it is, and its numbers here are of rows that it has seen; raise time_limit."
+                f"Out-of-fold scores of the first stage {stage.name} were not ready in time ({done} of {folds} folds), "
+                "so it is kept as it is, and its numbers here are of rows that it has seen; raise time_limit."
             )
-            return Staged(stage, scores, notes=(Note(note, UNREADY),), stopped=True)
-        began = working_time()
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        held_out[test] = held_out_scores(learner, data, train, test, task.seed, most)
+            return of_seen(Note(note, UNREADY), stopped=True)
     if stage.log_odds:
         return Staged(stage, held_out, folds)
     scores, stage, notes = on_one_scale(held_out, fold, stage)
     return Staged(stage, scores, folds, notes)
+
+
+def _by_folds(
+    data: Data, learner: Any, fold: Indices, seed: int, most: float, began: float, clock: Clock | None
+) -> tuple[Floats, int]:
+    """Scores of the rows of each fold by a first stage of the others, and of how many folds there was the time for."""
+    held_out, folds = np.empty(data.y.size), int(fold.max()) + 1
+    for k in range(folds):
+        taken = working_time() - began
+        if clock is not None and clock.remaining < taken:
+            return held_out, k
+        began = working_time()
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        held_out[test] = held_out_scores(learner, data, train, test, seed, most)
+    return held_out, folds
+
+
+def unscored(data: Data, task: Task) -> Staged:
+    """A first stage of which only scores of other rows are asked."""
+    learner, notes = learner_of(task, data.y)
+    stage, _ = learned(learner, data, math.inf, task.seed)
+    return Staged(replace(stage, notes=(*stage.notes, *notes)), np.empty(0))
 
 
 def blended(data: Data, task: Task, clock: Clock | None) -> Staged:
@@ -185,14 +209,15 @@ def most_rows(learner: Any, data: Data, seconds: float) -> float:
     return max(LEAST_ROWS, A_SECOND[name] * seconds / each) if name in A_SECOND else math.inf
 
 
-def learned(learner: Any, data: Data, most: float, seed: int) -> tuple[FirstStage, Floats]:
-    """A fitted first stage and its scores of the rows; of more than ``most`` rows it learns from a sample.
+def learned(learner: Any, data: Data, most: float, seed: int) -> tuple[FirstStage, Floats | None]:
+    """A fitted first stage and its scores of the rows, where it took them; of more than ``most`` rows it learns from a
+    sample.
 
     Half of the sample are relevant rows, or all of these, and weights make up for that.
     """
     relevant = data.y > data.y.min()
     if relevant.size <= most or relevant.all() or not relevant.any():
-        return fit_first_stage(learner, data.rows, taught(learner, data), data.qid, data.sample_weight, seed)
+        return stage_fitted(learner, data.rows, taught(learner, data), data.qid, data.sample_weight, seed)
     rng, weight = np.random.default_rng(seed), np.ones(relevant.size)
     marked, others = np.flatnonzero(relevant), np.flatnonzero(~relevant)
     first = min(marked.size, max(int(most) // 2, int(most) - others.size))
@@ -203,12 +228,12 @@ def learned(learner: Any, data: Data, most: float, seed: int) -> tuple[FirstStag
     some = np.sort(np.concatenate(taken))
     own = data.some(some)
     weight = weight[some] if own.sample_weight is None else weight[some] * own.sample_weight
-    stage, _ = fit_first_stage(learner, own.rows, taught(learner, own), own.qid, weight, seed)
+    stage, _ = stage_fitted(learner, own.rows, taught(learner, own), own.qid, weight, seed)
     note = (
         f"The first stage {stage.name} was fitted to a sample of {some.size:,} of the {relevant.size:,} rows, with "
         f"{first:,} of the {marked.size:,} relevant ones; time_limit allows no more."
     )
-    return replace(stage, notes=(*stage.notes, note)), stage.scores(data.rows)
+    return replace(stage, notes=(*stage.notes, note)), None
 
 
 def held_out_scores(

@@ -54,6 +54,7 @@ class Data:
     notes: tuple[str, ...] = ()  # sentences on a saved index, and on columns that may mean more than they seem to
     groups: Indices | None = None  # (n,), number of the group, such as a person
     fold: Indices | None = None  # (n,), for out-of-fold scores, where a splitter says it
+    held_out: Mapping[Any, Floats] = field(default_factory=dict)  # by first stage, (n,), where ``fold`` has it already
     kinds: NDArray[Any] | None = None  # (n,), what kind a row is of, for quotas
 
     @cached_property
@@ -83,7 +84,7 @@ class Data:
         """Some of the rows; their lists keep their numbers."""
         sides = {name: getattr(self, name) for name in BY_ROW}
         kept = {name: side[rows] for name, side in sides.items() if side is not None}
-        return replace(self, rows=self.rows.some(rows), **kept)
+        return replace(self, rows=self.rows.some(rows), held_out={}, **kept)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

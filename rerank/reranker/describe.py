@@ -28,7 +28,7 @@ PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
 """What helps to a proof of weights that a solver found, and of weights that were read from a file."""
 
 STAGES = {"logistic": "logistic regression", "toppush": "TopPush", "ranksvm": "RankSVM", "robirank": "RoBiRank"}
-STAGES |= {"trees": "boosted trees", "forest": "a forest"}
+STAGES |= {"trees": "boosted trees", "forest": "a forest", "lambdarank": "LightGBM's lambdarank"}
 PARTS = {
     "squares": "squares of the columns",
     "balanced": "balanced classes",

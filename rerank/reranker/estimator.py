@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -16,7 +17,7 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import of_kind
 from rerank.io.options import of_today, without
 from rerank.io.table import Table
-from rerank.problem.lists import Indices
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Weights, data_of
@@ -56,11 +57,12 @@ class Reranker(RerankerOptions, Ranker):
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, which takes tables with texts and gaps, also with
         parts (``"logistic+squares+head20+balanced"``; ``"logistic+top3"`` is refitted on the three columns that matter
-        most), ``"trees"`` (boosted) and ``"forest"`` of :class:`rerank.scorers.TableTrees`, ``"toppush"``,
-        ``"ranksvm"``, ``"robirank"``, any scikit-learn estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the
-        name of a column that holds scores, a function from a table to scores, or one score for each training row. A
-        list of such, as ``["logistic", "trees"]``, is their blend: weights from 0 on, learnt from out-of-fold scores.
-        ``"auto"`` is logistic regression, and :class:`RerankerCV` then tries trees, a forest and their blend, too.
+        most), ``"trees"`` (boosted), ``"forest"`` and ``"lambdarank"`` (of lists, by LightGBM where it is installed) of
+        :class:`rerank.scorers.TableTrees`, ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn estimator,
+        pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds scores, a function from a
+        table to scores, or one score for each training row. A list of such, as ``["logistic", "trees"]``, is their
+        blend: weights from 0 on, learnt from out-of-fold scores. ``"auto"`` is logistic regression here, and
+        :class:`RerankerCV` then tries trees, a forest and a blend, too.
         It gets X as it was given. A fitted estimator is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``,
         so that ``clone`` keeps it). With None every row is a candidate. Logistic regression knows two classes: for
         pairs of more labels ``"logistic"`` is RankSVM.
@@ -237,12 +239,14 @@ class Reranker(RerankerOptions, Ranker):
             warnings.warn(note, InputWarning, stacklevel=2)
         return self._warned()
 
-    def _fit_on(self, arguments: Arguments, fold: Indices | None = None) -> Self:
-        """Fit, with ``fold`` as in :class:`Data`."""
+    def _fit_on(
+        self, arguments: Arguments, fold: Indices | None = None, held_out: Mapping[Any, Floats] | None = None
+    ) -> Self:
+        """Fit, with ``fold`` and ``held_out`` as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
             options = self.get_params(deep=False)
-            data = replace(data_of(arguments, options, self), fold=fold)
+            data = replace(data_of(arguments, options, self), fold=fold, held_out=held_out or {})
             fitted = fit(data, task_of(options, data.X.shape[1]), clock)
             self._arguments = arguments
             return self._adopt(replace(fitted, named=data.rows.columns.frame or bool(arguments.names)))

@@ -41,8 +41,9 @@ SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "robirank": ("RoBiRank", {}),
     "trees": ("TableTrees", {}),
     "forest": ("TableTrees", {"forest": True}),
+    "lambdarank": ("TableTrees", {"lambdarank": True}),
 }
-MEMORISES = ("trees", "forest")
+MEMORISES = ("trees", "forest", "lambdarank")
 """Names whose scores of their own training rows say little: theirs are out-of-fold unless asked otherwise."""
 NAMES = ("logistic", *SCORERS)
 
@@ -130,6 +131,18 @@ def is_blend(first_stage: Any) -> bool:
     return several and any(isinstance(one, str) or not np.isscalar(one) for one in first_stage)
 
 
+def key_of(first_stage: Any) -> Any:
+    """What a first stage is known by: its name, or which object it is."""
+    if is_blend(first_stage):
+        return tuple(map(key_of, first_stage))
+    return first_stage if isinstance(first_stage, str) else id(first_stage)
+
+
+def memorises(first_stage: Any) -> bool:
+    """Whether its scores of training rows are those that the folds of a choice hold out: trees, and every blend."""
+    return is_blend(first_stage) or (isinstance(first_stage, str) and first_stage in MEMORISES)
+
+
 def is_auto(first_stage: Any) -> bool:
     """Whether held-out rows are to choose the first stage."""
     return isinstance(first_stage, str) and first_stage == AUTO
@@ -190,7 +203,7 @@ def variant_name(estimator: Any) -> str:
     """The name of a scorer of tables, of a logistic regression with parts in the order of :data:`VARIANTS`."""
     given = estimator.get_params()
     if "forest" in given:
-        return MEMORISES[bool(given["forest"])]
+        return "lambdarank" if given["lambdarank"] else MEMORISES[bool(given["forest"])]
     return "+".join(["logistic", *(part for part, options in VARIANTS.items() if options.items() <= given.items())])
 
 
@@ -214,37 +227,31 @@ def fit_first_stage(
     random_state: Any = None,
 ) -> tuple[FirstStage, Floats]:
     """The fitted first stage, by name or as it is given, and its scores of the rows; what is fitted stays so."""
+    stage, scores = stage_fitted(first_stage, rows, y, qid, sample_weight, random_state)
+    return stage, stage.scores(rows) if scores is None else scores
+
+
+def stage_fitted(
+    first_stage: Any,
+    rows: Rows,
+    y: Floats,
+    qid: NDArray[Any] | None = None,
+    sample_weight: Floats | None = None,
+    random_state: Any = None,
+) -> tuple[FirstStage, Floats | None]:
+    """As :func:`fit_first_stage`; without scores where nothing looked at them: trees take long to score their rows."""
     if (ready := _ready(first_stage, rows)) is not None:
         return ready
-    named, said = isinstance(first_stage, str), ""
-    if is_logistic(first_stage):
-        scorer, said = _logistic(first_stage, rows)
-    else:
-        scorer = _named(first_stage, rows, random_state) if named else first_stage
+    named = isinstance(first_stage, str)
+    scorer, said = _logistic(first_stage, rows) if is_logistic(first_stage) else (first_stage, "")
+    if named and not is_logistic(first_stage):
+        scorer = _named(first_stage, rows, random_state)
     of_table = of_tables(scorer) is not None
     name = name_of(first_stage) if not named else variant_name(scorer) if of_table else first_stage
-    if isinstance(first_stage, type) or not any(hasattr(scorer, each) for each in ("fit", "predict")):
-        raise InputError(
-            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, 'logistic+squares' and "
-            "the like, the name of a column, a scikit-learn estimator, a function, or an array of scores."
-        )
     numeric = rows.columns.numeric if named and not of_table and not is_sparse(rows.given) else None
-    if numeric is not None and not numeric.size:
-        raise InputError(
-            f"The first stage {name!r} learns from columns of numbers that miss none, and X has no such column; give "
-            "'logistic', which encodes the columns, or a scikit-learn pipeline that does."
-        )
+    _refuse(first_stage, name, scorer, numeric)
     if (top := top_of(first_stage)) is not None:
-        if numeric is None:
-            raise InputError(
-                f"first_stage is {name!r}, and {TOP}{top} is for tables of numbers that miss none, without squares and "
-                "head; leave it out, or use columns of numbers alone."
-            )
-        # The columns that move the score of the whole regression most, by a deviation of each.
-        stage, _ = fit_first_stage(first_stage.replace(f"+{TOP}{top}", ""), rows, y, qid, sample_weight)
-        assert stage.coef is not None
-        strength = np.abs(stage.coef[numeric]) * deviations(rows.inputs(numeric))
-        numeric = np.sort(numeric[np.argsort(-strength, kind="stable")[:top]])
+        numeric = _strongest(first_stage, top, numeric, rows, y, qid, sample_weight)
     seen = rows.given if numeric is None else rows.inputs(numeric)
     estimator = scorer
     if named and not of_table:
@@ -252,35 +259,82 @@ def fit_first_stage(
         estimator = standardised(scorer, seen, names if numeric is None else [names[j] for j in numeric])
     frozen = not named and is_fitted(estimator)
     if not frozen:
-        if thawed(estimator) is not estimator:
-            raise InputError(f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it.")
-        with np.errstate(over="ignore", invalid="ignore"):  # a score that is not finite is refused below
-            try:
-                estimator = fitted(estimator, seen, y, qid, sample_weight)
-            except (ArithmeticError, ValueError) as error:  # LinAlgError is a ValueError
-                if not named or isinstance(error, InputError):
-                    raise
-                why = (str(error).splitlines() or [type(error).__name__])[0][:90]
-                raise InputError(
-                    f"The first stage {name} cannot be fitted to these rows ({why}); scale columns of very large or "
-                    "small numbers, or choose another first_stage."
-                ) from error
+        estimator = _fitted_as(name, named, estimator, seen, y, qid, sample_weight)
+    _refuse_degenerate(name, estimator)
+    if (table := of_tables(estimator)) is not None:
+        said = table.told(rows.columns.inputs)
+    # Of two parts of a scorer of tables the model of another fold may have both where this has one.
+    scores = None if table is not None else scores_of(estimator, seen, rows.n)
+    coef, intercept = (None, 0.0) if scores is None else _affine(estimator, rows, numeric, scores)
+    odds = table.log_odds_ if scores is None else log_odds(estimator, seen, scores)
+    notes = (said,) if said else ()
+    stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=odds, notes=notes)
+    return stage, scores if coef is None else stage.scores(rows)
+
+
+def _refuse(first_stage: Any, name: str, scorer: Any, numeric: Indices | None) -> None:
+    """An error for what is no first stage, and for one of numbers alone where no column holds them."""
+    if isinstance(first_stage, type) or not any(hasattr(scorer, each) for each in ("fit", "predict")):
+        raise InputError(
+            f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, 'logistic+squares' and "
+            "the like, the name of a column, a scikit-learn estimator, a function, or an array of scores."
+        )
+    if numeric is not None and not numeric.size:
+        raise InputError(
+            f"The first stage {name!r} learns from columns of numbers that miss none, and X has no such column; give "
+            "'logistic', which encodes the columns, or a scikit-learn pipeline that does."
+        )
+
+
+def _refuse_degenerate(name: str, estimator: Any) -> None:
+    """An error for a first stage with zero weights."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if getattr(last, "degenerate_", False):
         raise InputError(
             f"The first stage {name} orders nothing: zero weights are its optimum on these rows; use 'logistic', "
             "other columns, or TopPush with threshold='quantile' and a larger k."
         )
-    scores = scores_of(estimator, seen, rows.n)
-    coef, intercept = (None, 0.0) if of_table else _affine(estimator, rows, numeric, scores)
-    table = of_tables(estimator)
-    # Of two parts the model of another fold may have both where this has one.
-    odds = log_odds(estimator, seen, scores) if table is None else table.log_odds_
-    if of_table:
-        said = table.told(rows.columns.inputs)
-    notes = (said,) if said else ()
-    stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=odds, notes=notes)
-    return stage, scores if coef is None else stage.scores(rows)
+
+
+def _strongest(
+    name: str,
+    top: int,
+    numeric: Indices | None,
+    rows: Rows,
+    y: Floats,
+    qid: NDArray[Any] | None,
+    sample_weight: Floats | None,
+) -> Indices:
+    """The columns that move the score of the whole regression most, by a deviation of each."""
+    if numeric is None:
+        raise InputError(
+            f"first_stage is {name!r}, and {TOP}{top} is for tables of numbers that miss none, without squares and "
+            "head; leave it out, or use columns of numbers alone."
+        )
+    stage, _ = fit_first_stage(name.replace(f"+{TOP}{top}", ""), rows, y, qid, sample_weight)
+    assert stage.coef is not None
+    strength = np.abs(stage.coef[numeric]) * deviations(rows.inputs(numeric))
+    return np.sort(numeric[np.argsort(-strength, kind="stable")[:top]])
+
+
+def _fitted_as(
+    name: str, named: bool, estimator: Any, seen: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None
+) -> Any:
+    """A fitted clone, or an error that names the first stage where it cannot be fitted."""
+    if thawed(estimator) is not estimator:
+        raise InputError(f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it.")
+    with np.errstate(over="ignore", invalid="ignore"):  # a score that is not finite is refused where it is taken
+        try:
+            found = fitted(estimator, seen, y, qid, sample_weight)
+        except (ArithmeticError, ValueError) as error:  # LinAlgError is a ValueError
+            if not named or isinstance(error, InputError):
+                raise
+            why = (str(error).splitlines() or [type(error).__name__])[0][:90]
+            raise InputError(
+                f"The first stage {name} cannot be fitted to these rows ({why}); scale columns of very large or "
+                "small numbers, or choose another first_stage."
+            ) from error
+    return found
 
 
 def _affine(estimator: Any, rows: Rows, numeric: Indices | None, scores: Floats) -> tuple[Floats | None, float]:

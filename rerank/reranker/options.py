@@ -113,8 +113,9 @@ DEPTH = "--depth is {}; it must be auto, all or a number."
 RADIUS = "--radius is {}; it must be auto, free or a number."
 STATISTICS = f"{', '.join(known())}; precision@2% is a share of the list, window2@N has a width."
 STAGES = (
-    "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, trees, forest, toppush, ranksvm, "
-    "robirank, a column of scores, or none; several, with commas between, are a blend; auto: what held-out rows choose."
+    "auto: what held-out rows choose, without them logistic regression; logistic, also with +squares, +head10, "
+    "+head20, +head40, +balanced or +top3, trees, forest, lambdarank (LightGBM's), toppush, ranksvm, robirank, a "
+    "column of scores, or none; several, with commas between, are a blend."
 )
 
 
@@ -130,7 +131,7 @@ class RerankerOptions:
 
     stat: Any = option("dcg@10", help=STATISTICS, kind=str)
     _: KW_ONLY
-    first_stage: Any = option("logistic", help=STAGES, kind=str, read=_stages)
+    first_stage: Any = option("auto", help=STAGES, kind=str, read=_stages)
     n_candidates: int | str | None = option(
         "auto",
         "--candidates",

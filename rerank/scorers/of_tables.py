@@ -86,7 +86,7 @@ class OfTables(BaseEstimator):
             For anything that :meth:`to_dict` does not write.
         """
         try:
-            fitted = cls(**{name: body[name] for name in cls.parameters})
+            fitted = cls(**{name: body[name] for name in cls.parameters if name in body})
             fitted._take(body)
             written = fitted.to_dict()
             odd = [name for name in sorted({*written, *body}) if _text(written, name) != _text(body, name)]

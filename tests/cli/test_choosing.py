@@ -57,8 +57,8 @@ def test_a_radius_and_its_file_verifies():
 
 
 def test_folds_choose_and_rows_are_held_out():
-    chosen, held = answer(fit("--cv", 3, "--holdout", 0.25, "--node-limit", 0, "--json"))["held_out"]
-    assert all(f"radius {radius}" in chosen for radius in RADII if radius is not None)
+    chosen, held = answer(fit("--linear", "--cv", 3, "--holdout", 0.25, "--node-limit", 0, "--json"))["held_out"]
+    assert "forest" not in chosen and all(f"radius {radius}" in chosen for radius in RADII if radius is not None)
     assert "free weights" in chosen and all(name in chosen for name in SIMPLE)
     assert "Counted for lists to come of 240 rows; list_length says how long they are." in chosen
     assert "The first stage is kept." in chosen or "Chosen (*)" in chosen
@@ -66,10 +66,26 @@ def test_folds_choose_and_rows_are_held_out():
     run("rank", "m.json", "table.csv")
 
 
+def test_held_out_rows_choose_the_first_stage_too_unless_the_answer_is_to_be_linear():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    write_csv("table.csv", Table(X, (X[:, 0] * X[:, 1] > 0.8) + 0.0, None, None, ("a", "b")), label="label")
+    quick = ("--cv", 2, "--stat", "auc", "--node-limit", 0, "--time-limit", 600)
+    found = answer(fit(*quick, "--json", code=0))
+    (taken,) = [note for note in found["notes"] if note.startswith("Taken: ")]
+    lead = float(re.match(r"Taken: .*; ([+]\d*\.\d+) \+- .* of auc over logistic regression", taken)[1])
+    best = load("m.json").result_.evidence
+    assert lead == pytest.approx(best.leads[best.chosen], rel=0.01) and lead > 0.2
+    assert run("verify", "m.json", "table.csv", "--label", "label", code=(0, 3)).stdout.count("FAILED") == 0
+    assert answer(run("score", "m.json", "table.csv", "--label", "label", "--json"))["value"] > 0.9
+    plain = answer(fit(*quick, "--linear", "--json", code=(0, 3)))
+    assert "forest" not in plain["held_out"][0] and not any("Taken" in note for note in plain["notes"])
+    assert "--linear stands for" in fit(*quick, "--linear", "--first-stage", "trees", code=2).stderr
+
+
 def test_hits_are_counted_for_lists_of_the_length_that_was_asked():
-    (chosen,) = answer(fit("--cv", 2, "--node-limit", 0, "--list-length", 1000, "--json"))["held_out"]
+    (chosen,) = answer(fit("--linear", "--cv", 2, "--node-limit", 0, "--list-length", 1000, "--json"))["held_out"]
     assert "Counted for lists to come of 1,000 rows" in chosen
-    (chosen,) = answer(fit("--cv", 2, "--node-limit", 0, "--stat", "precision@10%", "--json"))["held_out"]
+    (chosen,) = answer(fit("--linear", "--cv", 2, "--node-limit", 0, "--stat", "precision@10%", "--json"))["held_out"]
     assert "Counted for" not in chosen and "precision@10%" in chosen
 
 
@@ -79,7 +95,7 @@ def test_a_column_of_scores_is_a_first_stage():
 
 def test_rows_held_out_are_not_those_that_the_radius_was_chosen_by(monkeypatch):
     sizes = seen_calls(monkeypatch, fitting, "fitted", lambda given: len(given[1]))
-    fit("--cv", 2, "--holdout", 0.25, "--node-limit", 0)
+    fit("--linear", "--cv", 2, "--holdout", 0.25, "--node-limit", 0)
     assert sizes == [240, 180]
 
 
@@ -98,7 +114,7 @@ def test_fit_draws_value_and_bound_over_time(monkeypatch):
 
 def test_fit_by_folds_draws_the_leads_of_all_options(monkeypatch):
     seen = seen_calls(monkeypatch, plots, "leads", lambda given: given[0])
-    fit("--cv", 2, "--plot", "leads.svg", "--node-limit", 0)
+    fit("--linear", "--cv", 2, "--plot", "leads.svg", "--node-limit", 0, "--time-limit", 600)
     assert len(seen) == 1 and {*SIMPLE, "radius 0.03"} < set(seen[0])
     assert "<svg" in Path("leads.svg").read_text()[:600]
 

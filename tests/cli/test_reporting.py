@@ -85,7 +85,7 @@ def model(folder, texts):
 
 @pytest.fixture
 def chosen(folder, texts):
-    return once(texts, "cv.json", "--cv=3", "--time-limit=20")
+    return once(texts, "cv.json", "--linear", "--cv=3", "--time-limit=20")
 
 
 def read(path="report.html"):

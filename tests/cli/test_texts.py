@@ -85,7 +85,7 @@ def test_programs_go_to_files_and_back(files):
 
 def test_a_choice_by_folds_learns_from_texts_as_well(folder):
     machines().to_csv("t.csv", index=False)
-    given = ("--label", "failed", "--cv", 2, "--stat", "precision@20", "--node-limit", 0)
+    given = ("--label", "failed", "--linear", "--cv", 2, "--stat", "precision@20", "--node-limit", 0)
     run("fit", "t.csv", "--model", "m.json", *given, code=None)
     est = load("m.json")
     assert isinstance(est.first_stage_, TableLogistic) and est.result_.evidence is not None

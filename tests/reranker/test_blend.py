@@ -40,7 +40,7 @@ MEMBERS = ["logistic", "trees", "score", "noise"]
 
 def fitted(members, X, y, **options):
     return Reranker(
-        "precision@30", first_stage=members, solver="search", time_limit=10, **{"radius": 0.0} | options
+        "precision@30", first_stage=members, solver="search", time_limit=600, **{"radius": 0.0} | options
     ).fit(X, y)
 
 

@@ -185,10 +185,10 @@ def test_a_last_fit_that_fails_leaves_what_was_there(monkeypatch):
     before = dict(vars(est))
     real = Reranker._fit_on
 
-    def fit(self, given, fold=None):
+    def fit(self, given, *more):
         if len(given.X) == 40:
             raise InputError("the last fit")
-        return real(self, given, fold)
+        return real(self, given, *more)
 
     monkeypatch.setattr(Reranker, "_fit_on", fit)
     refuses("the last fit", est.fit, np.column_stack([X, X[:, 0] ** 2])[:40], y[:40])

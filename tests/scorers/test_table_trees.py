@@ -47,7 +47,7 @@ def test_scores_are_those_of_scikit_learn_and_of_what_was_stored(forest, graded)
         A = pd.concat([filled, coded, words.isna()], axis=1).to_numpy(dtype=float)
     else:
         kind = HistGradientBoostingRegressor if graded else HistGradientBoostingClassifier
-        peer = kind(max_leaf_nodes=15, early_stopping=False, categorical_features=[0])
+        peer = kind(max_leaf_nodes=8, learning_rate=0.05, early_stopping=False, categorical_features=[0])
         A = np.column_stack([words.cat.codes.replace(-1, 6), X[["x0", "x1", "x2"]]])
     peer.fit(A, y)
     own = found.decision_function(X)
@@ -74,3 +74,22 @@ def test_a_state_that_was_changed_is_refused(forest):
         refuses("stored first stage", TableTrees.from_dict, {**body, "trees": [changed]})
     refuses("stored first stage", TableTrees.from_dict, {**body, "units": [0.0] * len(body["units"])})
     refuses("stored first stage", TableTrees.from_dict, {**body, "more": 1})
+
+
+def test_lambdarank_is_that_of_lightgbm_and_learns_the_order_of_lists(monkeypatch):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, worth = table(600)
+    qid, y = np.random.default_rng(1).integers(0, 30, 600), np.digitize(worth, [0.5, 1.0]) ** 2.0  # gains 0, 1 and 4
+    found = TableTrees(lambdarank=True).fit(X, y, qid=qid)
+    order, sizes = np.argsort(qid, kind="stable"), np.unique(qid, return_counts=True)[1]
+    filled = X[["x0", "x1", "x2"]].fillna(X.x2.median()).assign(gap=X.x2.isna())
+    A = pd.concat([filled, pd.get_dummies(X.word), X.word.isna()], axis=1).to_numpy(dtype=float)
+    peer = lightgbm.LGBMRanker(learning_rate=0.05, num_leaves=15, label_gain=[0, 1, 4], n_jobs=1, verbose=-1)
+    peer.fit(A[order], np.sqrt(y[order]).astype(int), group=sizes)
+    own = found.decision_function(X)
+    assert np.corrcoef(own, peer.predict(A))[0, 1] > 0.999  # columns are divided by powers of two
+    kept = TableTrees.from_dict(json.loads(json.dumps(found.to_dict())))
+    kept.feature_names_in_ = found.feature_names_in_
+    np.testing.assert_array_equal(kept.decision_function(X), own)
+    monkeypatch.setattr("rerank.scorers.table_trees.find_spec", lambda name: None)
+    refuses("not installed; install it, or take 'trees'", TableTrees(lambdarank=True).fit, X, y)

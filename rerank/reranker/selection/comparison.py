@@ -4,15 +4,16 @@ Each method is a first stage that nothing corrects, so that it is fitted, timed 
 """
 
 import importlib
+import inspect
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from rerank.errors import InputError, unknown
 from rerank.errors.compiling import working_time
@@ -26,28 +27,23 @@ from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
-from rerank.reranker.evidence import WIDTH, interval, short
-from rerank.reranker.first_stage import fitted, name_of
+from rerank.reranker.evidence import interval, short
+from rerank.reranker.first_stage import fitted, memorises, name_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
-from rerank.reranker.selection.options import MARGIN, STRONG, WINDOW, Lead
+from rerank.reranker.selection.options import MARGIN, SAFEGUARD, STRONG, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
 from rerank.statistics import fitted_statistic, parse
 
-METHODS = ("logistic", "squares", "lightgbm", "card", "guard")
-"""What is compared by default; the guard stands for one over each of the scores before it."""
-
-MORE = ("trees", "forest", "blend")
-"""What else can be compared by name: what ``first_stage="auto"`` tries."""
-STAGES: dict[str, Any] = {"logistic": "logistic", "squares": "logistic+squares", "lightgbm": "LightGBM"}
-STAGES |= dict(zip(MORE, STRONG))
+STAGES: dict[str, Any] = {"logistic": "logistic", "squares": "logistic+squares"}
+STAGES |= dict(zip(("trees", "forest", "blend"), STRONG)) | {"lightgbm": "LightGBM"}
+METHODS = (*STAGES, "card", "guard")
+"""What is compared by default; the guard stands for one over each of the scores before it that is no tree of ours."""
 
 GUARDED = "{}, guarded"
 
 IN_USE = "column {}"  # a score in use, which is a column of the table
-_SIMPLE = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded")
-SIMPLEST = (*_SIMPLE, *MORE, "lightgbm", *(GUARDED.format(name) for name in (*MORE, "lightgbm")))
-"""Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last, and a
-score in use, with its guard, first."""
+SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded")
+"""What has to be led is a score in use, else the first of these that was tried, else the first method."""
 
 SIZES, INNER = (0.1, 0.3, 1.0), 3
 """Radii that a guard tries, beside free weights, and its folds inside the training rows: fewer than it has alone."""
@@ -137,11 +133,18 @@ class Comparison(Readable):
 
     statistic: str
     methods: tuple[Compared, ...]  # in the order in which they were tried; the first is what the others lead
-    take: str  # the simplest method that held-out rows cannot tell from the best
+    take: str  # the method that leads clearly, or what has to be led
     sentence: str  # what to take, and why
     folds: int
     list_length: int | None  # rows for which values are counted; None if the length makes no difference
     estimator: Any = field(repr=False)  # what to take, not fitted yet
+    given: Mapping[str, Any] = field(repr=False, default_factory=dict)  # the rows, as they came
+
+    def fit(self) -> Any:
+        """The estimator of what to take, fitted to the rows that were compared."""
+        taken = inspect.signature(self.estimator.fit).parameters
+        rows = {name: side for name, side in self.given.items() if side is not None and name in taken}
+        return clone(self.estimator).fit(**rows)
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -222,12 +225,11 @@ def compare(
     X, y, stat, qid, sample_weight, query_weight, ideal_gains, groups, gain, pos_label
         As for :class:`rerank.Reranker` and its ``fit``. X may hold texts and gaps, and is not sparse.
     methods : sequence of str or estimators
-        ``"logistic"``, ``"squares"`` (logistic regression with squares of the columns), ``"lightgbm"`` where it is
-        installed, ``"trees"``, ``"forest"``, ``"blend"`` (as :class:`rerank.RerankerCV` tries them with
-        ``first_stage="auto"``), ``"card"`` (four questions, points of -5 to 5, two seconds of search on a fold), and
-        ``"guard"``: over each score before it a correction of the size that three folds inside the training rows
-        choose, if any. The name of a column is a score in use, which stays unless another method clearly leads it; an
-        estimator of scikit-learn's kind is a method of its own.
+        ``"logistic"``, ``"squares"`` (logistic regression with squares of the columns), ``"trees"``, ``"forest"`` and
+        ``"blend"``, as :class:`rerank.RerankerCV` tries them, ``"lightgbm"`` where it is installed, ``"card"`` (four
+        questions, points of -5 to 5, two seconds of search on a fold), and ``"guard"``: over each score that is none of
+        our trees a correction of the size that three folds inside the training rows choose, if any. The name of a
+        column is a score in use, which has to be led; an estimator of scikit-learn's kind is a method of its own.
     folds : int
         Whole lists and groups, else rows, with the relevant ones spread evenly.
     time_limit : float or None
@@ -244,10 +246,11 @@ def compare(
     Returns
     -------
     Comparison
-        With ``table``, ``take``, ``sentence``, ``estimator`` (what to take, not fitted yet) and ``plot(ax)``. To take
-        is the simplest method over which the lead of the best one is within 1.96 standard errors. Values are means
-        over folds, or over lists; a statistic of N places counts the same share of the places of each fold. After an
-        interrupt the methods that were tried are compared.
+        With ``table``, ``take``, ``sentence``, ``estimator`` (what to take, not fitted yet), ``fit()``, which fits that
+        to these rows, and ``plot(ax)``. To take is a score in use, else logistic regression, unless a method leads it
+        by more than two standard errors; of those the one with the largest lead, less two errors:
+        :class:`rerank.RerankerCV` chooses alike. Values are means over folds, or over lists; a statistic of N places
+        counts the same share of the places of each fold. After an interrupt the methods that were tried are compared.
 
     Raises
     ------
@@ -272,23 +275,26 @@ def compare(
         judged = dealt(base, data, folds, number, clock, n_jobs)
         every = [_method(name, one, stat, data, length, number) for name, one in stages]
         if "guard" in methods:
-            scores = [(name, one) for name, one in stages if name in STAGES or isinstance(one, str)]
+            known = [(name, one) for name, one in stages if name in STAGES or isinstance(one, str)]
+            scores = [(name, one) for name, one in known if not memorises(one)]
             every += [_guard(name, one, base, length) for name, one in scores]
         trial = _MethodTrial(every, *judged, clock, verbose)
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:
         raise KeyboardInterrupt
-    return trial.told(length, {"stat": stat, "gain": gain, "pos_label": pos_label, "random_state": number})
+    found = trial.told(length, {"stat": stat, "gain": gain, "pos_label": pos_label, "random_state": number})
+    sides = ("X", "y", "qid", "sample_weight", "query_weight", "ideal_gains", "groups")
+    return replace(found, given={name: getattr(given, name) for name in sides})
 
 
 def _stage(given: Any, number: int, columns: Sequence[str]) -> tuple[str, Any]:
     """Name and first stage of a score, or what stands for the card."""
     if not isinstance(given, str):
         return name_of(given), given
-    if given in columns and given not in (*METHODS, *MORE):
+    if given in columns and given not in METHODS:
         return IN_USE.format(given), given
-    if given not in (*METHODS, *MORE):
-        raise unknown("method", given, (*METHODS, *MORE))
+    if given not in METHODS:
+        raise unknown("method", given, METHODS)
     return given, Boosted(number) if given == "lightgbm" else STAGES.get(given)
 
 
@@ -372,8 +378,10 @@ class _MethodTrial:
         while len(ranked) < len(every) and self._clock.remaining > method.least:
             if (len(every) - len(ranked)) * (self._clock.spent - began) > len(ranked) * self._clock.remaining > 0:
                 break  # the folds that are left would not end in time
-            some = every[len(ranked) : len(ranked) + self._folds.count]
-            parts = math.ceil((len(every) - len(ranked)) / self._folds.count)
+            # A guard learns in how many seconds to end; of a whole deal blends learn their weights by its folds.
+            count = self._folds.count if method.over else len(every)
+            some = every[len(ranked) : len(ranked) + count]
+            parts = math.ceil((len(every) - len(ranked)) / count)
             self._stages.append(method.make(self._clock.share(RESERVE / parts)))
             found = self._folds.take({"first_stage": self._stages[-1], "radius": 0.0}, some, len(some))
             ranked += found
@@ -418,27 +426,30 @@ class _MethodTrial:
         return Comparison(statistic, tuple(found), take, sentence, folds, length, _ready(stage, given))
 
     def _chosen(self, values: dict[str, float]) -> tuple[str, str]:
-        """The simplest method that held-out rows cannot tell from the best, and why in a sentence."""
+        """What has to be led, unless a method leads it by more than two errors; of those the one that leads most, less
+        two errors. That is the rule of :class:`rerank.RerankerCV`. And why, in a sentence.
+        """
         statistic, ranks = self._judge.statistic.name, {name: place for place, name in enumerate(SIMPLEST)}
-        in_use, last = IN_USE.format(""), len(ranks)
-        order = sorted(values, key=lambda name: -1 if name.startswith(in_use) else ranks.get(name, last))
-        best = max(order, key=values.__getitem__)
-        leads = {name: self._lead(best, name) for name in order if name != best}
-        # An error that is not known, of a single list, is no reason for a method that is less simple.
-        near = [name for name in order if name == best or not leads[name].lead - WIDTH * leads[name].error > 0]
-        take = near[0]
-        if take != best:
-            return take, (
-                f"Take {take}: it has {statistic} {short(values[take])} on held-out rows, and the best, {best}, has "
-                f"{short(values[best])}, which is no clear lead ({_ends(leads[take])})."
+        in_use = IN_USE.format("")
+        null = min(values, key=lambda name: -1 if name.startswith(in_use) else ranks.get(name, len(ranks)))
+        leads = {name: self._lead(name, null) for name in values if name != null}
+        # An error that is not known, of a single list, is no reason for another method.
+        clear = {name: lead.lead - SAFEGUARD * lead.error for name, lead in leads.items()}
+        best = max(clear, key=lambda name: clear[name] if clear[name] > 0 else -math.inf, default=null)
+        if clear and clear[best] > 0:
+            return best, (
+                f"Take {best}: it has {statistic} {short(values[best])} on held-out rows, {null} has "
+                f"{short(values[null])}, and no method has a clearer lead ({_ends(leads[best])})."
             )
-        clear = "no method has more" if order[0] == take else "no simpler method is within noise of it"
-        said = f"Take {take}: it has {statistic} {short(values[take])} on held-out rows, and {clear}"
-        others = [name for name in leads if values[name] < values[best]]
-        if not others:
-            return take, f"{said}." if leads else f"Take {take}: nothing else was tried."
-        second = max(others, key=values.__getitem__)
-        return take, f"{said}; {second} has {short(values[second])} ({_ends(leads[second])})."
+        said = f"Take {null}: it has {statistic} {short(values[null])} on held-out rows"
+        if not leads:
+            return null, f"Take {null}: nothing else was tried."
+        most = max(leads, key=values.__getitem__)
+        if values[most] > values[null]:
+            has = f"the best, {most}, has {short(values[most])}, which is no clear lead"
+        else:
+            has = f"no method has more; {most} has {short(values[most])}"
+        return null, f"{said}, and {has} ({_ends(leads[most])})."
 
 
 def _ready(stage: Any, given: dict[str, Any]) -> Any:

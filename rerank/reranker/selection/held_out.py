@@ -22,9 +22,9 @@ from rerank.ranks.row_gains import gain_of
 from rerank.reranker.blend import Scaled, Weighing
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows
-from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
+from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged, unscored
 from rerank.reranker.data import Arguments, Data, checked
-from rerank.reranker.first_stage import fit_first_stage, is_blend, is_fitted
+from rerank.reranker.first_stage import fit_first_stage, is_auto, is_blend, is_fitted, key_of, memorises
 from rerank.reranker.fit import fit
 from rerank.reranker.members import by_members, members_of, reranked
 from rerank.reranker.options import RerankerOptions, values_of
@@ -78,10 +78,17 @@ class Prior(NamedTuple):
     held: Floats
 
 
-def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold], call: Call) -> list[Prior | None]:
+def priors(
+    data: Data,
+    task: Task,
+    splits: Sequence[Split],
+    folds: Sequence[Fold],
+    call: Call,
+    fitted: Sequence[Prior] | None = None,
+) -> list[Prior | None]:
     """The prior of each fold, None without a first stage; fewer if the time is over. With ``task.cross_fit`` fold ``a``
     learns from scores by models without ``a`` and the row's own fold ``b``; one serves both, so ``k`` folds take ``k (k
-    + 1) / 2`` fits.
+    + 1) / 2`` fits, fewer where those without one fold are ``fitted``.
     """
     if task.first_stage is None and task.radius is None:
         return [None] * len(splits)
@@ -96,7 +103,7 @@ def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold
     found: list[Prior | None] = []
     for repeat in sorted({split.repeat for split in splits}):
         numbers = [number for number, split in enumerate(splits) if split.repeat == repeat]
-        singles = call([jobs[k] for k in numbers])
+        singles = call([jobs[k] for k in numbers]) if fitted is None else [fitted[k] for k in numbers]
         if len(singles) < len(numbers):
             break
         if len(numbers) > 2:  # of two folds nothing is left without both
@@ -105,6 +112,23 @@ def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold
         if not singles:
             break
     return found
+
+
+def as_it_is(task: Task) -> bool:
+    """Whether an option is a first stage as it is, of which nothing is asked but its scores of the rows held out."""
+    return task.first_stage is not None and task.radius == 0 and not (task.constraints or task.quotas)
+
+
+def bare(task: Task) -> Task:
+    """The first stage of an option as it is."""
+    return replace(task, cross_fit=0, radius=0.0, constraints=(), quotas=(), max_features=None)
+
+
+def divide(splits: Sequence[Split], n: int) -> bool:
+    """Whether folds hold out each of ``n`` rows once."""
+    return (
+        sum(split.test.size for split in splits) == n and np.unique(np.concatenate([s.test for s in splits])).size == n
+    )
 
 
 def _ready(data: Data, task: Task) -> Staged | None:
@@ -123,12 +147,13 @@ def _ready(data: Data, task: Task) -> Staged | None:
 def _prior(task: Task, fold: Fold) -> Prior:
     """A first stage of a fold, its scores of the rows to learn from and of those held out."""
     with naming(f"the training rows of {fold.name}"):
-        found = staged(fold.learn, task)
+        bare = as_it_is(task) and not is_blend(task.first_stage)
+        found = unscored(fold.learn, task) if bare else staged(fold.learn, task)
     assert found is not None
     return Prior(found, found.stage.scores(fold.held.rows))
 
 
-def _by_pairs(data: Data, task: Task, tests: list[Indices], singles: list[Prior], call: Call) -> list[Prior]:
+def _by_pairs(data: Data, task: Task, tests: list[Indices], singles: Sequence[Prior], call: Call) -> list[Prior]:
     """The priors of one repeat, from models without two of its folds; none of them if the time is over."""
     fold = np.empty(data.y.size, dtype=np.intp)
     for k, test in enumerate(tests):
@@ -157,38 +182,37 @@ def _by_pairs(data: Data, task: Task, tests: list[Indices], singles: list[Prior]
     return found
 
 
-def key_of(stage: Any) -> Any:
-    """What a first stage is known by: its name, or which object it is."""
-    if is_blend(stage):
-        return tuple(map(key_of, stage))
-    return stage if isinstance(stage, str) else id(stage)
+def held_of(splits: Sequence[Split], parts: Sequence[Prior]) -> Floats:
+    """The score of each row by the fold that holds it out."""
+    scores = np.empty(sum(split.test.size for split in splits))
+    for split, one in zip(splits, parts):
+        scores[split.test] = one.held
+    return scores
 
 
-def blends(
-    data: Data, splits: Sequence[Split], folds: Sequence[Fold], parts: Sequence[Sequence[Prior | None]]
-) -> list[Prior | None]:
-    """The blend of each fold from its members' priors (members, folds). Where those have out-of-fold scores of the rows
-    to learn from, its weights are learnt from them, else from the scores of the rows that the other folds hold out.
+def joined(splits: Sequence[Split], parts: Sequence[Prior]) -> list[Prior]:
+    """Priors of folds that learn from the scores that the other folds hold out, whose models have seen the rows held
+    out here: what is learned leans against these rows if at all, and no further model has to be fitted.
     """
-    weighing, found = Weighing.of(data), list[Prior | None]()
-    by_fold = [[one for one in own if one is not None] for own in zip(*parts)]
-    held = [np.column_stack([one.held for one in own]) for own in by_fold]
-    for a, (split, fold, own) in enumerate(zip(splits, folds, by_fold)):
-        stages = [one.staged.stage for one in own]
-        raw, rows = np.column_stack([one.staged.scores for one in own]), split.train
-        count = max(one.staged.folds for one in own)
-        learned = raw
-        if any(not one.staged.folds and not one.staged.stage.frozen for one in own):
-            apart = [~np.isin(other.test, split.test) for other in splits]
-            apart[a][:] = False
-            rows = np.concatenate([other.test[mask] for other, mask in zip(splits, apart)])
-            learned, count = np.concatenate([one[mask] for one, mask in zip(held, apart)]), 0
-        scaled, m = Scaled.of(learned if rows.size else raw), len(own)
-        weights = weighing.learned(scaled.scores, rows) if rows.size else np.full(m, 1.0 / m)
+    scores, found = held_of(splits, parts), list[Prior]()
+    for split, one in zip(splits, parts):
+        learned = replace(one.staged, scores=scores[split.train], folds=len(splits) - 1)
+        found.append(one if one.staged.stage.frozen else Prior(learned, one.held))
+    return found
+
+
+def blends(data: Data, splits: Sequence[Split], folds: Sequence[Fold], parts: Sequence[Sequence[Prior]]) -> list[Prior]:
+    """The blend of each fold from its members' priors (members, folds), whose training scores are those that other
+    folds hold out: by them the weights are learnt.
+    """
+    weighing, found = Weighing.of(data), list[Prior]()
+    for split, fold, own in zip(splits, folds, zip(*parts)):
+        scaled = Scaled.of(np.column_stack([one.staged.scores for one in own]))
+        stages, weights = [one.staged.stage for one in own], weighing.learned(scaled.scores, split.train)
         stage = scaled.blend(fold.learn.rows.columns, stages, weights)
-        members, outside = ((one - scaled.centre) / scaled.scale for one in (raw, held[a]))
-        scores = stage.estimator.of(members)
-        found.append(Prior(Staged(stage, scores, count, members=members), stage.estimator.of(outside)))
+        held = (np.column_stack([one.held for one in own]) - scaled.centre) / scaled.scale
+        scores, folds_of = stage.estimator.of(scaled.scores), max(one.staged.folds for one in own)
+        found.append(Prior(Staged(stage, scores, folds_of, members=scaled.scores), stage.estimator.of(held)))
     return found
 
 
@@ -292,6 +316,8 @@ class Folds:
     ) -> None:
         self.splits, self.data = splits, data
         self._given = values_of(base) | {"checkpoint": None, "pos_label": None}
+        if is_auto(base.first_stage):
+            self._given["first_stage"] = "logistic"
         statistic = parse(base.stat)
         if data.qid is None and base.list_length is None and statistic.depth is not None and not statistic.weighs_hits:
             # Lists to come are as long as this one; a fold is shorter, and there the first N are fewer.
@@ -320,21 +346,40 @@ class Folds:
         divided = self._divided[kind]
         task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
-        null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
+        null = self._null(task, folds)
         jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in zip(folds, own, null)]
         done = self._workers.shared(jobs, self._clock, fits, given["time_limit"], ends_itself(task))
         self.cut += sum(one.cut for one in done)
         return [one.answer for one in done]
+
+    def _null(self, task: Task, folds: Sequence[int]) -> list[Prior | None]:
+        """The prior of what has to be led. An option of another first stage asks no more of it than its scores."""
+        led = replace(task, first_stage=self._given["first_stage"])
+        same = led.first_stage is None or key_of(led.first_stage) == key_of(task.first_stage)
+        return self._prior(led if same else bare(led), folds, self._own)
 
     @property
     def count(self) -> int:
         """How many folds are fitted at a time."""
         return self._workers.count
 
+    def held_out(self, stage: Any, folds: Sequence[int]) -> dict[Any, Floats]:
+        """The scores that a deal holds out, of a first stage that was tried alone, or of each member of a blend."""
+        splits, found = [self.splits[k] for k in folds], dict[Any, Floats]()
+        for one in members_of(stage) if is_blend(stage) else [stage]:
+            if (parts := self._priors.get(self._kind(key_of(one), folds))) is not None:
+                found[key_of(one)] = held_of(splits, [part for part in parts if part is not None])
+        return found
+
     def fitted(self, stage: Any) -> list[Any]:
         """The estimators that were fitted on folds for a first stage."""
         found = [prior for kind, those in self._priors.items() if kind[0] == id(stage) for prior in those]
         return [prior.staged.stage.estimator for prior in found if prior is not None]
+
+    @property
+    def used(self) -> float:
+        """The share of the time that is over."""
+        return self._clock.spent / self._clock.limit if self._clock.limit > 0 else 1.0
 
     @property
     def over(self) -> bool:
@@ -354,21 +399,48 @@ class Folds:
         """First-stage scores of some folds; fewer if the time is over. A prior of weights has those of the columns."""
         stage = task.first_stage
         divided = self._own if stage is not None else divided
-        named = key_of(stage)
-        kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
-        if kind not in self._priors:
-            splits, those = [self.splits[k] for k in folds], [divided[1][k] for k in folds]
-            # The other folds of a whole deal say how members are weighed; of fewer each fold has folds of its own.
-            if is_blend(stage) and sum(split.test.size for split in splits) == self.data.y.size:
-                parts = [self._prior(replace(task, first_stage=one), folds, divided) for one in members_of(stage)]
-                whole = all(len(one) == len(folds) for one in parts)
-                found = blends(divided[0], splits, those, parts) if whole else []
-            else:
-                found = priors(divided[0], task, splits, those, lambda jobs: self._call(jobs, named))
-            if len(found) < len(folds):
-                return found
-            self._priors[kind] = found
-        return self._priors[kind]
+        if memorises(stage) and divide([self.splits[k] for k in folds], self.data.y.size):
+            return self._kept(("joined", key_of(stage), *folds), lambda: self._joined(task, folds), len(folds))
+        kind = (key_of(stage), task.cross_fit, task.radius is None, as_it_is(task), id(divided), *folds)
+        return self._kept(kind, lambda: self._fitted(task, folds, divided), len(folds))
+
+    def _alone(self, task: Task, folds: Sequence[int]) -> list[Any]:
+        """What a first stage alone makes of the rows held out."""
+        task = bare(task)
+        return self._kept(
+            self._kind(key_of(task.first_stage), folds), lambda: self._fitted(task, folds, self._own), len(folds)
+        )
+
+    def _kind(self, named: Any, folds: Sequence[int]) -> Any:
+        return (named, 0, False, True, id(self._own), *folds)
+
+    def _kept(self, kind: Any, make: Callable[[], list[Any]], count: int) -> list[Any]:
+        """What is made once, unless it is not whole."""
+        if (found := self._priors.get(kind)) is None:
+            found = make()
+            if len(found) == count:
+                self._priors[kind] = found
+        return found
+
+    def _fitted(self, task: Task, folds: Sequence[int], divided: Divided) -> list[Prior | None]:
+        splits, those, fitted = [self.splits[k] for k in folds], [divided[1][k] for k in folds], None
+        if len(folds) > 2 and task.cross_fit and task.first_stage is not None and divide(splits, self.data.y.size):
+            fitted = self._alone(task, folds)
+            if len(fitted) < len(folds):
+                return []
+        named = key_of(task.first_stage)
+        return priors(divided[0], task, splits, those, lambda jobs: self._call(jobs, named), fitted)
+
+    def _joined(self, task: Task, folds: Sequence[int]) -> list[Prior]:
+        """Trees, or a blend, on a whole deal."""
+        splits, those, stage = [self.splits[k] for k in folds], [self._own[1][k] for k in folds], task.first_stage
+        parts = []
+        for one in members_of(stage) if is_blend(stage) else [stage]:
+            own = self._alone(replace(task, first_stage=one), folds)
+            if len(own) < len(folds):
+                return []
+            parts.append(joined(splits, own))
+        return blends(self.data, splits, those, parts) if is_blend(stage) else parts[0]
 
     def _call(self, jobs: list[Any], stage: Any) -> list[Any]:
         """Results of fits of a first stage, fewer if the next ones would not end in time."""
@@ -399,12 +471,12 @@ def ends_itself(task: Task) -> bool:
 def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds: float | None) -> Done:
     """One option on one fold; quotas on a single list are those of its part."""
     learn, held = fold.learn, fold.held
+    if as_it_is(task) and own is not None:
+        scores = np.full(own.held.size, math.nan) if null is None else null.held
+        return Done(Ranked(own.held, scores, own.held, scores), False, False)
     if task.quotas and learn.qid is None and learn.kinds is not None:
         share = learn.y.size / (learn.y.size + held.y.size)
         task = replace(task, quotas=scaled_quotas(task.quotas, learn.kinds, share))
-    if task.radius == 0 and held.qid is not None and own is not None and not (task.constraints or task.quotas):
-        alone = np.full(own.held.size, math.nan) if null is None else null.held
-        return Done(Ranked(own.held, alone, own.held, alone), False, False)  # lists in the first stage's order
     with naming(f"the training rows of {fold.name}"):
         clock = Clock(seconds)
         state = fit(learn, task, clock, None if own is None else own.staged)

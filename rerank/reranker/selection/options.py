@@ -15,7 +15,7 @@ from rerank.io.frames import is_sparse
 from rerank.io.options import of_today
 from rerank.reranker.data import Data
 from rerank.reranker.evidence import interval
-from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, top_of, variant_options
+from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, memorises, top_of, variant_options
 from rerank.reranker.members import by_members
 from rerank.reranker.options import RENAMED, RerankerOptions, values_of
 from rerank.statistics import parse
@@ -26,8 +26,11 @@ SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+he
 """Simple first stages that are tried beside logistic regression, and named beside any other first stage."""
 
 STRONG = ("trees", "forest", ["logistic", "logistic+squares", "trees", "forest"])
-"""For ``first_stage="auto"``: first stages that are no sum of columns, and their blend with those that are. They are
-not corrected by default: corrections of boosted trees lead by little (docs/evidence.md), and take most of the time.
+"""For ``first_stage="auto"``: first stages that are no sum of columns, and their blend with those that are."""
+
+SMALL, LARGE = (0.03,), (0.3, 1.0, 3.0, None)
+"""Radii by which these are corrected, and logistic regression beside them: larger corrections of trees lose what they
+have found, and small ones of logistic regression find what a blend finds (docs/decisions/0035).
 """
 
 RADII = (0.03, 0.1, 0.3, 1.0, 3.0, None)
@@ -60,19 +63,7 @@ class Option:
 def options_of(grid: Any, base: RerankerOptions, data: Data, strong: bool = False) -> list[Option]:
     """Every combination of a grid, or the default options for a table, cheap ones first; with ``strong`` ones too."""
     if grid is None:
-        # That program, and weights of sum 1, cannot correct a given score.
-        if base.formulation == "resolved_rank" or base.normalise is not None:
-            return [Option({"radius": None})]
-        most, stage = base.max_features, base.first_stage
-        few = most is None or len(data.rows.columns.inputs) <= most or top_of(stage) == most
-        if not few and is_own_name(stage):  # a score that is given is one column
-            return [Option({"radius": None})]  # all others rank by more columns
-        own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
-        # A first stage that is no sum of the columns would have no weights for constraints.
-        none = base.first_stage is None or is_sparse(data.rows.given) or base.constraints
-        several = parse(base.stat).by_order and len(set(data.y.tolist())) > 2  # of which no logistic regression knows
-        named = () if none or several else (*SIMPLE, *(STRONG if strong and most is None else ()))
-        return [Option(_alone(name, base), rival=not own) for name in named] + corrections(base, data)
+        return _default_options(base, data, strong)
     candidates, known = _combinations(grid), values_of(base)
     for name in sorted({name for candidate in candidates for name in candidate} - known.keys()):
         raise InputError(f"grid varies {name!r}; a Reranker has {', '.join(sorted(known))}.")
@@ -97,6 +88,25 @@ def _combinations(grid: Any) -> list[dict[str, Any]]:
     return candidates
 
 
+def _default_options(base: RerankerOptions, data: Data, strong: bool) -> list[Option]:
+    # That program, and weights of sum 1, cannot correct a given score.
+    if base.formulation == "resolved_rank" or base.normalise is not None:
+        return [Option({"radius": None})]
+    most, stage = base.max_features, base.first_stage
+    few = most is None or len(data.rows.columns.inputs) <= most or top_of(stage) == most
+    if not few and is_own_name(stage):  # a score that is given is one column
+        return [Option({"radius": None})]  # all others rank by more columns
+    own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
+    # A first stage that is no sum of the columns would have no weights for constraints and signs.
+    none = base.first_stage is None or is_sparse(data.rows.given) or base.constraints
+    several = parse(base.stat).by_order and len(set(data.y.tolist())) > 2  # of which no logistic regression knows
+    strong = strong and most is None and not (none or several or np.any(base.positive))
+    named = () if none or several else (*SIMPLE, *(STRONG if strong else ()))
+    return [Option(_alone(name, base), rival=not own) for name in named] + corrections(
+        base, data, radii=LARGE if strong else RADII
+    )
+
+
 def limited(base: Base, data: Data) -> Base:
     """The reranker with a logistic regression on at most ``max_features`` columns, where it learns from numbers."""
     name, most, columns = base.first_stage, base.max_features, data.rows.columns
@@ -107,7 +117,9 @@ def limited(base: Base, data: Data) -> Base:
     return replace(base, first_stage=f"{name}+{TOP}{most}")
 
 
-def corrections(base: RerankerOptions, data: Data, first_stage: Any = None) -> list[Option]:
+def corrections(
+    base: RerankerOptions, data: Data, first_stage: Any = None, radii: Sequence[float | None] = RADII
+) -> list[Option]:
     """Corrections of a first stage by growing radius; where the base has squares, the columns alone come before."""
     squares, found = data.rows.columns.squares is not None, list[Option]()
     for columns in [{"features": base.features.features}, {"features": base.features}] if squares else [{}]:
@@ -117,7 +129,8 @@ def corrections(base: RerankerOptions, data: Data, first_stage: Any = None) -> l
         automatic = base.margin in (None, "auto")
         anchored = fixed | ({"margin": MARGIN} if automatic else {})
         free = fixed if automatic or base.normalise else fixed | {"margin": "auto"}  # it is of corrections
-        found += [Option((free if radius is None else anchored) | {"radius": radius}) for radius in RADII]
+        radii = SMALL if memorises(first_stage) else radii
+        found += [Option((free if radius is None else anchored) | {"radius": radius}) for radius in radii]
         if base.max_features is None and data.X.shape[1] > FEW:
             found.append(Option(anchored | {"radius": FEW_RADIUS, "max_features": FEW}))
     return found
@@ -146,6 +159,12 @@ class Lead(NamedTuple):
 
 
 NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
+
+
+def contends(lead: Lead, leads: Sequence[Lead]) -> bool:
+    """Whether further deals may show an option to be the best: it leads, by no less than is clear of another one."""
+    clear = max((one.lead - SAFEGUARD * one.error for one in leads if one.error >= 0), default=0.0)
+    return lead.lead > 0 and not lead.lead < clear
 
 
 def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:

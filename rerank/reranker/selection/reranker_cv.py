@@ -23,19 +23,22 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
 from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Arguments, Data, Weights, data_of
+from rerank.reranker.describe import stage_in_words
 from rerank.reranker.estimator import Reranker, restored
-from rerank.reranker.evidence import Evidence, option_names, short
-from rerank.reranker.first_stage import is_auto, too_many
+from rerank.reranker.evidence import WIDTH, Evidence, option_names, short
+from rerank.reranker.first_stage import is_auto, memorises, too_many
 from rerank.reranker.fit import broken_by_first_stage, unsearched
 from rerank.reranker.members import reranked
 from rerank.reranker.ranker import Ranker
+from rerank.reranker.result import Result
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
-from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length, took
+from rerank.reranker.selection.held_out import MOST, Folds, Judge, Ranked, judged_by, refuse_fixed_length, took
 from rerank.reranker.selection.options import (
     NOT_TRIED,
     SAFEGUARD,
@@ -45,6 +48,7 @@ from rerank.reranker.selection.options import (
     beside,
     best_of,
     check_safeguard,
+    contends,
     corrections,
     cv_results,
     limited,
@@ -52,7 +56,7 @@ from rerank.reranker.selection.options import (
 )
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.reranker.task import task_of
-from rerank.statistics import parse
+from rerank.statistics import Precision, parse
 
 GONE = {
     "rule": "one rule holds for every statistic; safeguard says how clear a lead has to be",
@@ -75,14 +79,17 @@ class RerankerCV(Ranker):
         checkpoint is for the last fit, on all rows. Its ``list_length`` says how long lists to come are; without it the
         length of the training list is taken, and the report says so.
     grid : mapping of str to sequence, or sequence of such mappings, optional
-        Values of the reranker's parameters. By default corrections of all columns with radii .03, .1, .3, 1 and 3 and a
-        margin of .1, free weights, corrections of three columns with a radius of .1, each with a window of 2 for a
-        statistic of N places; and simple first stages: logistic regression with squares of the columns, refitted on the
-        first 10, 20 or 40 % of its own list, and with balanced classes. Where the first stage is "logistic" they may be
-        chosen, and corrections of the best of them too; beside any other first stage they are only compared. Where the
-        reranker has ``features=rerank.scorers.Squares()``, corrections of the columns alone are tried before. With
-        ``first_stage="auto"`` boosted trees, a forest and their blend with logistic regression and its squares are
-        options, too, over logistic regression; they are not corrected.
+        Values of the reranker's parameters. By default first stages, and then corrections of the best of them. First
+        stages are logistic regression, which has to be led; the same with squares of the columns, refitted on the first
+        10, 20 or 40 % of its own list, and with balanced classes; and, unless the reranker names a ``first_stage``,
+        boosted trees, a forest, and a blend of logistic regression, squares, trees and forest. With
+        ``first_stage="logistic"`` the answer is linear: a sum of columns, and perhaps their squares. Beside any other
+        first stage that the reranker names the simple ones are only compared. Corrections are of all columns with radii
+        .03, .1, .3, 1 and 3 and a margin of .1, free weights, and of three columns with a radius of .1, each with a
+        window of 2 for a statistic of N places. Where trees are options, logistic regression is corrected with radii
+        of .3 and more, and not at all where trees or a blend lead clearly, which are then corrected by .03 and by three
+        columns. Where the reranker has ``features=rerank.scorers.Squares()``, corrections of the columns alone are
+        tried before. Sparse tables, constraints, signs and ``max_features`` have no trees.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
@@ -92,14 +99,16 @@ class RerankerCV(Ranker):
         whole groups.
     n_repeats : int or None
         Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter. Only options
-        that lead on the first deal are tried on the others.
+        that lead on the first deal, by no less than the best one so far less two standard errors, are tried on the
+        others.
     safeguard : float, default 2.0
         Standard errors that a lead has to exceed. ``inf`` keeps the first stage, and ``-inf`` takes the option with the
         largest statistic.
     time_limit : float or None
-        Seconds for everything. A quarter is for the last fit, on all rows. An option may take two thirds of the time
-        of the folds while others wait, and counts only if its fits end by themselves on all folds, so that its value
-        does not depend on the speed of the machine; the others have none. Each fit also keeps to the reranker's limit.
+        Seconds for everything. A quarter is for the last fit, on all rows. An option may take two thirds of the time of
+        the folds while others wait, and all first stages together before corrections have theirs. An option counts only
+        if its fits end by themselves on all folds, so that its value does not depend on the speed of the machine; the
+        others have none. Each fit also keeps to the reranker's limit.
         Programs, and searches with a ``node_limit``, have equal shares of the time, and a note says how many it ended.
         A fit of a first stage of others runs to its end; the next one is begun only if it would end in time.
     n_jobs : int or None
@@ -136,7 +145,9 @@ class RerankerCV(Ranker):
     that count at their share of it. Its standard error is that of paired differences of rows that earn, or of lists
     (:meth:`rerank.ranks.evaluator.Evaluator.lead`). Held-out rows of a single list are scored with the training
     threshold, so that the head keeps its share of the rows. Scores that an option corrects come from first stages that
-    have not seen the rows, in the folds too. After an interrupt the choice uses the options that were tried.
+    have not seen the rows, in the folds too. Trees and blends are fitted once for each fold: what a fold learns of
+    their scores it learns from those that the other folds hold out, whose models have seen the fold's own rows, and
+    such options lead by less for it, if at all. After an interrupt the choice uses the options that were tried.
     """
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
@@ -186,12 +197,38 @@ class RerankerCV(Ranker):
 
     def _fit_on(self, arguments: Arguments) -> RerankerCV:
         clock, arguments = Clock(self.time_limit), replace(arguments, X=held(arguments.X))
+        safeguard, posed = check_safeguard(self.safeguard), self._posed(arguments)
+        with enough_memory():
+            part = Clock(clock.share(FOLDS_SHARE))
+            judge = Judge(posed.data, posed.splits, parse(posed.base.stat), posed.base.list_length)
+            trial = _Trial(Folds(posed.base, posed.splits, posed.data, part, self.n_jobs), judge, self.verbose)
+            self._try(trial, posed, safeguard)
+        trial.leads = beside(trial.leads, trial.alone)
+        self._check(trial)
+        spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
+        chosen, params, best = _last_fit(posed, trial, chosen, clock)
+        if chosen is None:
+            alone = first_stage_kept(best.state_)
+            best = restored(alone.with_classes(posed.data.rows, posed.data.y, alone.scores))
+        # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
+        self._publish(best, trial, chosen, params)
+        # What held-out rows said goes with the result, and so into the model file.
+        result = replace(best.result_, evidence=self._evidence(trial, safeguard, best))
+        if unsearched(result):
+            result = result.noting(took(spent, self.time_limit))
+        result = result.noting(*trial.notes(), *posed.notes(result), *_cost_of_linear(posed, trial, chosen, best))
+        best._adopt(replace(best.state_, result=result))
+        self.result_ = best.result_
+        return self
+
+    def _posed(self, arguments: Arguments) -> _PosedChoice:
+        """The checked data, options and folds of a choice."""
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
+        params = base.get_params(deep=False)
+        data = data_of(arguments, params, clone(base))
         strong = is_auto(base.first_stage)
-        safeguard, params = check_safeguard(self.safeguard), base.get_params(deep=False)
-        data, grouped = data_of(arguments, params, clone(base)), arguments.groups is not None
         base = limited(replace(base, first_stage="logistic") if strong else base, data)
         options = options_of(self.grid, base, data, strong)
         for option in options:
@@ -201,63 +238,25 @@ class RerankerCV(Ranker):
             task_of(given, table.X.shape[1])
         refuse_fixed_length(base, data)
         splits = self._splits(data, arguments)
-        fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and not grouped else None
+        whole = splits[0].repeat < 0 and arguments.groups is None
+        fold = fold_of_each(splits, data.y.size) if whole else None
         data = data if fold is None else replace(data, fold=fold)
-        judge = Judge(data, splits, parse(base.stat), base.list_length)
-        with enough_memory():
-            part = Clock(clock.share(FOLDS_SHARE))
-            trial = _Trial(Folds(base, splits, data, part, self.n_jobs), judge, self.verbose)
-            first = [option for option in options if self.grid is None and option.first_stage_alone]
-            trial.take(first)
-            if first and (simple := trial.best_simple(safeguard)) not in (None, *STRONG):
-                trial.take(corrections(base, data, simple))
+        return _PosedChoice(arguments, base, data, options, splits, fold, whole)
+
+    def _try(self, trial: _Trial, posed: _PosedChoice, safeguard: float) -> None:
+        """Try the options: of the default ones first stages alone, corrections of the best of them, then the others.
+        Where trees or a blend lead clearly, what they lead is not corrected. First stages for which :data:`MOST` of the
+        time is not enough wait until corrections had theirs.
+        """
+        options, base = posed.options, posed.base
+        first = [option for option in options if self.grid is None and option.first_stage_alone]
+        waiting = trial.take(first, MOST)
+        best = trial.best_simple(safeguard) if first else None
+        if best is not None:
+            trial.take(corrections(base, posed.data, best))
+        if best is None or best not in STRONG:
             trial.take(options[len(first) :])
-        trial.leads = beside(trial.leads, trial.alone)
-        self._check(trial)
-        spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
-
-        def fitted(chosen: int | None) -> tuple[dict[str, Any], Reranker]:
-            params = trial.params_of(chosen, base)
-            best = clone(base).set_params(**params)
-            if fold is not None and asked_folds(task_of(best.get_params(deep=False), data.X.shape[1])):
-                best.set_params(cross_fit=len(splits))
-            best.set_params(time_limit=clock.least(best.time_limit, 1))
-            return params, best._fit_on(arguments, fold)
-
-        # Where the first stage breaks the constraints, or ranks by more columns than max_features, the best option is
-        # taken that does neither.
-        other = best_of(trial.options, trial.leads, -math.inf)
-        try:
-            params, best = fitted(chosen)
-            state = best.state_
-            many = too_many(state.first_stage, base.max_features, state.columns)
-            broken = broken_by_first_stage(state.problem, state.task, state.first_stage, state.columns)
-            breaks = chosen is None and (many is not None or broken is not None)
-        except InfeasibleError:
-            if chosen is not None or other is None:
-                raise
-            breaks = True
-        if breaks and other is not None:
-            chosen = other
-            params, best = fitted(chosen)
-        if chosen is None:
-            alone = first_stage_kept(best.state_)
-            best = restored(alone.with_classes(data.rows, data.y, alone.scores))
-        # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
-        self._publish(best, trial, chosen, params)
-        # What held-out rows said goes with the result, and so into the model file.
-        result = replace(best.result_, evidence=self._evidence(trial, safeguard, best))
-        if unsearched(result):
-            result = result.noting(took(spent, self.time_limit))
-        result = result.noting(*trial.notes())
-        if fold is None and splits[0].repeat < 0 and not grouped and result.folds and not result.grouped:
-            result = result.noting(
-                "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by "
-                f"{result.folds} folds of its own; give groups, if rows belong together."
-            )
-        best._adopt(replace(best.state_, result=result))
-        self.result_ = best.result_
-        return self
+        trial.take_up(waiting)
 
     def _check(self, trial: _Trial) -> None:
         """Whether the options that were tried are enough to choose, before the last fit."""
@@ -338,6 +337,79 @@ class RerankerCV(Ranker):
 RerankerCV.__init__ = without(GONE)(RerankerCV.__init__)  # type: ignore[method-assign]
 
 
+@dataclass(frozen=True, eq=False)
+class _PosedChoice:
+    """What is chosen among, of which rows."""
+
+    arguments: Arguments
+    base: Reranker
+    data: Data
+    options: list[Option]
+    splits: list[Split]
+    fold: Indices | None  # of a splitter whose folds divide the rows
+    by_splitter: bool  # whether a splitter says which rows are held out together, and no groups do
+
+    def notes(self, result: Result) -> list[str]:
+        """What is to be said of folds that do not serve the last fit."""
+        if self.fold is not None or not self.by_splitter or not result.folds or result.grouped:
+            return []
+        return [
+            "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by "
+            f"{result.folds} folds of its own; give groups, if rows belong together."
+        ]
+
+
+def _cost_of_linear(posed: _PosedChoice, trial: _Trial, chosen: int | None, best: Reranker) -> list[str]:
+    """What the lead over logistic regression is where what is taken is no sum of columns: a linear score costs that."""
+    stage, led = best.state_.first_stage, posed.base.first_stage
+    if chosen is None or stage is None or not (isinstance(led, str) and led == "logistic"):
+        return []
+    lead, statistic = trial.leads[chosen], trial.judge.statistic
+    if lead.interval is None or not memorises(trial.options[chosen].params.get("first_stage")):
+        return []
+    hits = isinstance(statistic, Precision) and trial.judge.data.qid is None
+    unit = f"hits of {statistic.depth}" if hits else f"of {statistic.name}"
+    return [
+        f"Taken: {stage_in_words(stage.name)}; {lead.lead:+.3g} +- {WIDTH * lead.error:.2g} {unit} over logistic "
+        "regression on held-out rows. So much would a linear score cost: first_stage='logistic', or --linear."
+    ]
+
+
+def _last_fit(
+    posed: _PosedChoice, trial: _Trial, chosen: int | None, clock: Clock
+) -> tuple[int | None, dict[str, Any], Reranker]:
+    """The fit of an option on all rows. Where the first stage breaks the constraints, or ranks by more columns than
+    max_features, the best option is taken that does neither.
+    """
+    other = best_of(trial.options, trial.leads, -math.inf)
+    try:
+        params, best = _fitted(posed, trial, chosen, clock)
+        state = best.state_
+        many = too_many(state.first_stage, posed.base.max_features, state.columns)
+        broken = broken_by_first_stage(state.problem, state.task, state.first_stage, state.columns)
+        breaks = chosen is None and (many is not None or broken is not None)
+    except InfeasibleError:
+        if chosen is not None or other is None:
+            raise
+        breaks = True
+    if breaks and other is not None:
+        chosen = other
+        params, best = _fitted(posed, trial, chosen, clock)
+    return chosen, params, best
+
+
+def _fitted(posed: _PosedChoice, trial: _Trial, chosen: int | None, clock: Clock) -> tuple[dict[str, Any], Reranker]:
+    """An option, or None for the first stage, on all rows. Trees and blends were tried on folds that serve here too."""
+    params, fold, known = trial.params_of(chosen, posed.base), posed.fold, dict[Any, Floats]()
+    best = clone(posed.base).set_params(**params)
+    if memorises(best.first_stage) and (deal := trial.first_deal()) is not None:
+        fold, known = deal, trial.held_out(best.first_stage)
+    if fold is not None and asked_folds(task_of(best.get_params(deep=False), posed.data.X.shape[1])):
+        best.set_params(cross_fit=int(fold.max()) + 1)
+    best.set_params(time_limit=clock.least(best.time_limit, 1))
+    return params, best._fit_on(posed.arguments, fold, known)
+
+
 class _Trial:
     """Options tried on folds one after the other, each judged when its folds are complete."""
 
@@ -352,19 +424,24 @@ class _Trial:
         self.alone = math.nan
         """The statistic by the first stage, on as many deals as any option was tried on."""
 
-    def take(self, options: Sequence[Option]) -> None:
-        """Try some more options; after an interrupt, or when the time is over, they are left untried."""
-        first = len(self.options)
+    def take(self, options: Sequence[Option], share: float = 1.0) -> list[int]:
+        """Try some more options, and return the numbers of those that wait because this share of the time is over."""
+        new = range(len(self.options), len(self.options) + len(options))
         self.options += options
         self.leads += [NOT_TRIED] * len(options)
-        for place, option in enumerate(options):
+        return self.take_up(new, share)
+
+    def take_up(self, numbers: Sequence[int], share: float = 1.0) -> list[int]:
+        """Try these; after an interrupt, or when the time is over, they are left untried."""
+        for place, number in enumerate(numbers):
             if self._over:
-                return
-            number, left = first + place, (len(options) - place) * len(self.judge.splits)
-            done = list[tuple[Sequence[int], list[Ranked]]]()
+                return []
+            if self._folds.used > share:
+                return list(numbers[place:])
+            left, done = (len(numbers) - place) * len(self.judge.splits), list[tuple[Sequence[int], list[Ranked]]]()
             try:
                 for folds in self.judge.deals():
-                    ranked = self._folds.take(option.params, folds, left)
+                    ranked = self._folds.take(self.options[number].params, folds, left)
                     if len(ranked) < len(folds):
                         self._once += len(done) == 1
                         break
@@ -373,7 +450,7 @@ class _Trial:
                     lead = self.leads[number] = self.judge.lead(self.rounds[number])
                     if len(done) > self._deals:
                         self._deals, self.alone = len(done), lead.alone
-                    if len(done) == 1 and not lead.lead > 0:
+                    if len(done) == 1 and not contends(lead, self.leads):
                         break
                 self._over = self._folds.over
             except InfeasibleError:  # it cannot keep the constraints
@@ -387,12 +464,21 @@ class _Trial:
                     raise
             if self._verbose and done:
                 self._say(number)
+        return []
 
     def notes(self) -> list[str]:
         """What lack of time did to values."""
         once = f"No time was left for further deals of the folds (options that lead on the first one: {self._once})."
         cut = f"Fits on folds that the time ended before they were through: {self._folds.cut}; with more it may change."
         return [once] * bool(self._once) + [cut] * bool(self._folds.cut)
+
+    def first_deal(self) -> Indices | None:
+        """The fold of each row in the first deal; None where rows are held out otherwise than once."""
+        return fold_of_each([self.judge.splits[k] for k in self.judge.deals()[0]], self.judge.data.y.size)
+
+    def held_out(self, stage: Any) -> dict[Any, Floats]:
+        """What the first deal holds out of a first stage, by member."""
+        return self._folds.held_out(stage, self.judge.deals()[0])
 
     def best_simple(self, safeguard: float) -> Any:
         """The simple first stage that is best and passes, if any is."""
