@@ -332,11 +332,13 @@ def test_a_fit_ends_with_the_same_bits_however_its_kernels_run() -> None:
     assert ends[0] == ends[1] == ends[2] and numba_was_imported[1:] == [True, True]
 
 
-def test_a_small_first_fit_imports_no_compiler(tmp_path: Path) -> None:
-    code = "import json, sys; from rerank.search import solve; from benchmarks.exact.data import noisy_problem\n"
-    code += "closed = solve(noisy_problem(20, 2, 'dcg@5', 0.3, 0)).closed\n"
-    code += "print(json.dumps([closed, 'numba' in sys.modules]))"
-    assert run(code, cache=tmp_path) == [True, False]
+def test_a_small_first_fit_imports_neither_compiler_nor_modeller(tmp_path: Path) -> None:
+    code = "import json, sys; import rerank\nfound = [sorted({'numpy', 'scipy', 'sklearn'} & set(sys.modules))]\n"
+    code += "X, y = [[a % 5, a * a % 7] for a in range(20)], [int(a % 3 == 0) for a in range(20)]\n"
+    code += "found.append(rerank.Reranker('dcg@5', first_stage=None).fit(X, y).result_.status)\n"
+    code += "print(json.dumps([*found, sorted({'numba', 'pyomo', 'highspy'} & set(sys.modules))]))"
+    light, status, heavy = run(code, cache=tmp_path)
+    assert (light, status) == ([], "optimal") and not {"numba", "pyomo"} & set(heavy)
 
 
 def test_without_a_compiler_the_kernels_run_as_python() -> None:
