@@ -186,7 +186,8 @@ def choose_columns(
                         "(--features)."
                     )
         index = [column for column in saved_index(names, schema) if column not in taken]
-        is_numeric = {column: numeric(column) for column in free if column not in index}
+        places_of_index = set(index)
+        is_numeric = {column: numeric(column) for column in free if column not in places_of_index}
         chosen, left_out = ([column for column, fits in is_numeric.items() if fits is sort] for sort in (True, False))
     if not chosen:
         raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")

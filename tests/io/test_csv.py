@@ -179,6 +179,8 @@ def test_the_time_is_linear_in_the_number_of_columns(file):
     assert read_csv(text, features=names[::-1]).X.shape == (2, 30_000)
     refuses("has no column 'colum7'", read_csv, text, label="colum7")
     assert len(set(header_names([""] * 100_000))) == 100_000
+    unnamed = file("\n".join(["," * 40_000 + "a", *("1," * 40_000 + "1" for _ in range(2))]))
+    assert read_csv(unnamed).X.shape == (2, 1)  # the others are a saved index
     table = pd.DataFrame(np.zeros((1, len(names))), columns=names)
     refuses("two columns 'column7'", as_table, table.rename(columns={"column8": "column7"}))
     assert chosen_columns(table, names).size == len(by_name(table, names[::-1], named=True).columns)
