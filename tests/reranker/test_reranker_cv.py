@@ -171,10 +171,10 @@ def test_two_fits_agree_and_tell_their_options(capsys):
     X, y = noise()
     one, two = (RerankerCV(FAST, grid=SMALL, cv=2, n_jobs=jobs, verbose=1).fit(X, y) for jobs in (None, 2))
     assert one.cv_results_ == two.cv_results_
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("epsilon ")]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("margin ")]
     assert len(lines) == 4
     for k, line in zip([0, 1] * 2, lines, strict=True):
-        assert line.startswith(f"epsilon {SMALL['epsilon'][k]}: {parse(one.stat).name} ")
+        assert line.startswith(f"margin {SMALL['margin'][k]}: {parse(one.stat).name} ")
         assert f" {one.cv_results_['lead'][k]:+.4g} over the first stage on held-out rows, " in line
         assert line.endswith(" s in all")
 
