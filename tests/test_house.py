@@ -55,20 +55,20 @@ ROOMS = {
 SLACK = 1.02  # a small change is no change of the ledger
 LEDGER: dict[str, int] = {
     "formulations": 4285,  # solution files; cards; Pos@Top; transformed Disjuncts; both sides of z
-    "errors": 590,  # text for people; stops; lost workers; compiling without a folder; notes with kinds
-    "io": 4694,  # margins as written; runs of all forms; levels of categories; what a column may mean
-    "statistics": 1021,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
-    "ranks": 2273,  # rows that are there, the error of a lead; the field's measures of runs; many lists at once
-    "problem": 1659,  # rows on the weights, as a person writes them; quotas; many lists stated at once
-    "certificate": 2009,  # rows on the weights; ties as halves; doubles of a known error decide first
-    "search": 9381,  # rows on the weights; quotas, by rounded scores; a bound with ties as halves
+    "errors": 840,  # text for people; stops; lost workers; kernels that begin as Python; notes with kinds
+    "io": 4833,  # runs of all forms; levels of categories; what a column may mean; words among numbers; names of earlier versions
+    "statistics": 1003,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
+    "ranks": 2275,  # rows that are there, the error of a lead; the field's measures of runs; many lists at once
+    "problem": 1639,  # rows on the weights, as a person writes them; quotas; many lists stated at once
+    "certificate": 2012,  # rows on the weights; ties as halves; doubles of a known error decide first
+    "search": 9513,  # rows on the weights; quotas, by rounded scores; ties as halves; loops over pairs with a form for Python
     "solvers": 1752,  # own sense of objectives, unbounded programs; own options of solvers
-    "scorers": 4251,  # trees and forests kept as arrays; what first stages of tables share
-    "plots": 1297,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
-    "scorecard": 5447,  # files, exports, the check of proof and file; exchange of questions; points by bounds
+    "scorers": 4312,  # trees and forests kept as arrays; lambdarank; what first stages of tables share
+    "plots": 1478,  # the risks of a card, and the card on paper; a validator's pictures; curves of a list as SVG; the first picture
+    "scorecard": 6633,  # files, exports, a workbook; exchange; log loss; both ways of gaps, ranges, groups; validator's figures
     "latent": 2927,  # an evaluation refuses what it cannot judge, a log what is one of records
-    "reranker": 13714,  # a fit in steps with records; comparison; verify; blends; time in a choice
-    "cli": 3110,  # commands for cards; compare and frontier; a report of one screen; labels and ids
+    "reranker": 14377,  # steps with records; comparison; verify; blends, searched too; the choice of a first stage; columns of rows
+    "cli": 3442,  # commands for cards; compare and frontier; a report of one screen; columns of rows; names of earlier versions
     "rerank": 118,  # public names, verify among them
 }
 

@@ -36,7 +36,6 @@ from rerank.cli.inputs import (
     with_ideal,
 )
 from rerank.errors import InputError, LeakWarning
-from rerank.io.lines import is_number
 from rerank.reranker.options import split_names, worded
 
 if TYPE_CHECKING:
@@ -345,6 +344,8 @@ def _to_excel(card: Card, output: Path | None, as_json: bool) -> None:
 
 def _codes(given: list[str] | None) -> dict[str, list[float | str]] | None:
     """Codes by column, as :class:`rerank.scorecard.Scorecard` takes them."""
+    from rerank.io.lines import is_number
+
     found: dict[str, list[float | str]] = {}
     for name, code in (_split(one, "--special", "income=999999") for one in given or ()):
         found.setdefault(name, []).append(float(code) if is_number(code) else code)
@@ -353,6 +354,8 @@ def _codes(given: list[str] | None) -> dict[str, list[float | str]] | None:
 
 def _class_weight(given: str | None, table: Table) -> dict[str, float] | str | None:
     """Weights by label, as the table has labels: 0 and 1."""
+    from rerank.io.lines import is_number
+
     if given is None or given == "balanced":
         return given
     pairs = [_split(one, "--class-weight", "yes=3,no=1") for one in given.split(",")]

@@ -115,19 +115,23 @@ def _no_seed(given: Any, most: int = 2**32 - 1) -> InputError:
     )
 
 
-def of_today(given: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
-    """Parameters by their names of today; where the caller's caller gave one by its last name, it is warned."""
+def of_today(given: Mapping[str, Any], renamed: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """Parameters by their names of today; where the caller's caller gave one by its last name, it is warned.
+
+    ``renamed`` has the name of today, and what to look at when it is used.
+    """
     found = {name: value for name, value in given.items() if name not in renamed}
     for old in given.keys() & renamed.keys():
-        new = renamed[old]
-        warnings.warn(f"{old!r} is called {new!r} now and goes with the next release; give {new}.", FutureWarning, 3)
+        new, note = renamed[old]
+        text = f"{old!r} is called {new!r} now and goes with the next release; give {new}{note}."
+        warnings.warn(text, FutureWarning, 3)
         if found.get(new) is None:
             found[new] = given[old]
     return found
 
 
 def without(
-    gone: Mapping[str, str], renamed: Mapping[str, str] | None = None
+    gone: Mapping[str, str], renamed: Mapping[str, tuple[str, str]] | None = None
 ) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Make an ``__init__`` refuse parameters of earlier versions with what to use, and take those that are ``renamed``
     with a warning; its signature stays its own.

@@ -467,7 +467,7 @@ class Reranker(RerankerOptions, Ranker):
     def __getattr__(self, name: str) -> Any:
         """A parameter by its last name; of a method that is gone, what to use."""
         if name in RENAMED:
-            return getattr(self, RENAMED[name])
+            return getattr(self, RENAMED[name][0])
         if name in PARTS:
             raise AttributeError(
                 f"{type(self).__name__} has no {name!r} any more: read the rows and columns that count into one table, "

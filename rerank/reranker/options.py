@@ -1,13 +1,14 @@
 """The parameters of a fit, each written once: its default, its kind, and how the command line and model files have it.
 
 :class:`rerank.Reranker` takes them, ``rerank fit`` makes its options of them, a model file keeps those that are kept.
-Nothing is imported here but NumPy that takes time, so that the command line can show its help at once.
+Nothing is imported here that takes time, so that the command line can show its help at once.
 """
 
 # ruff: noqa: RUF009 (option returns a field)
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from rerank.errors import InputError
-from rerank.statistics.parse import known
 
 SAME = object()  # a default that is the parameter's own
 
@@ -111,7 +111,13 @@ CANDIDATES = "--candidates is {}; it must be a whole number, 0 for all, or auto.
 FOLDS = "--cross-fit is {}; it must be auto, none or a number of folds."
 DEPTH = "--depth is {}; it must be auto, all or a number."
 RADIUS = "--radius is {}; it must be auto, free or a number."
-STATISTICS = f"{', '.join(known())}; precision@2% is a share of the list, window2@N has a width."
+# Read, not imported: the catalogue imports NumPy, and help needs its names alone.
+CATALOGUE = (Path(__file__).parents[1] / "statistics" / "catalogue.py").read_text(encoding="utf-8")
+STEMS = re.findall(r'^    stem = "(.+)"$', CATALOGUE, re.MULTILINE)
+STATISTICS = (
+    f"{', '.join(STEMS)}. A number of places follows @: dcg@10, or a share of the list: precision@2%. window2@100 has "
+    "a width, pnorm@4 and rbp@0.8 have a power."
+)
 STAGES = (
     "auto: what held-out rows choose, without them logistic regression; logistic, also with +squares, +head10, "
     "+head20, +head40, +balanced or +top3, trees, forest, lambdarank (LightGBM's), toppush, ranksvm, robirank, a "
@@ -230,7 +236,7 @@ class RerankerOptions:
     )
 
 
-RENAMED = {"epsilon": "margin"}
+RENAMED = {"epsilon": ("margin", ", with normalise in units of the score")}
 """Parameters of the last release that have another name now."""
 
 KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(RerankerOptions) if each.metadata["kept"]}

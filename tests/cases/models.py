@@ -40,7 +40,7 @@ OPTIONS = {
     "price": {"C": 0.05, "n_candidates": 15, "max_features": 3},
     "custom": {"stat": np.arange(26.0) ** 2, "first_stage": None},
     "unsolved": {"solver": "none", "n_candidates": 12},
-    "highs": {"solver": "highs", "n_candidates": 14, "C": 0.05},
+    "highs": {"solver": "highs", "formulation": "mixed", "n_candidates": 14, "C": 0.05},
     "solver's word": {"solver": "highs", "presolve": False, **WORD},
     "open": {"solver": "none", "first_stage": None, "stat": "auc"},
     "ideal": {"n_candidates": 10},

@@ -1,6 +1,7 @@
 """Texts that look like advice, and rooms that give advice of a kind which no row follows."""
 
 NO_ADVICE = {
+    ", free weights",
     "'weights' lie in [-1, 1], or correct a score of weight 1",
     "Lower bound:\\s+(\\S+)",
     "lower left",

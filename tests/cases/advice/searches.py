@@ -14,6 +14,7 @@ from formulations import mps
 from rerank import plots
 from rerank.certificate import certify, check_claim, leaf_boxes
 from rerank.perturb import perturb_weights
+from rerank.scorecard import Card
 from rerank.scorers import TableLogistic
 from rerank.search import run as search_run
 from rerank.search import sizes
@@ -171,6 +172,14 @@ MISSING = {
         lambda: on(without("matplotlib"), by_command), lambda: by_command().exit_code in (0, 3)
     ),
     "pip install 'exact-rerank[plots]'": Row(lambda: on(without("matplotlib"), drawn), lambda: drawn() is not None),
+    "pip install 'exact-rerank[excel]'": Row(
+        lambda: on(without("openpyxl"), lambda: Card.of({"a >= 0": 2}).to_excel("c.xlsx")),
+        lambda: Card.of({"a >= 0": 2}).to_excel("c.xlsx") is None,
+    ),
+    "lambdarank is of LightGBM, which is not installed; install it, or take 'trees'.": Row(
+        lambda: on(without("lightgbm"), lambda: fit(first_stage="lambdarank")),
+        lambda: fit(first_stage="trees") is not None,
+    ),
     "HiGHS is not installed; run: pip install highspy": Row(
         lambda: on(without("highspy"), lambda: solve_file("highs")), lambda: solve_file("highs").objective > 0
     ),
