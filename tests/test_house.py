@@ -56,19 +56,19 @@ SLACK = 1.02  # a small change is no change of the ledger
 LEDGER: dict[str, int] = {
     "formulations": 4285,  # solution files; cards; Pos@Top; transformed Disjuncts; both sides of z
     "errors": 840,  # text for people; stops; lost workers; kernels that begin as Python; notes with kinds
-    "io": 4833,  # runs of all forms; levels of categories; what a column may mean; words among numbers; names of earlier versions
+    "io": 4833,  # runs of all forms; levels of categories; what a column may mean; words among numbers
     "statistics": 1003,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
     "ranks": 2275,  # rows that are there, the error of a lead; the field's measures of runs; many lists at once
     "problem": 1639,  # rows on the weights, as a person writes them; quotas; many lists stated at once
     "certificate": 2012,  # rows on the weights; ties as halves; doubles of a known error decide first
-    "search": 9513,  # rows on the weights; quotas, by rounded scores; ties as halves; loops over pairs with a form for Python
+    "search": 9513,  # rows on the weights; quotas; ties as halves; loops over pairs with a form for Python
     "solvers": 1752,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4312,  # trees and forests kept as arrays; lambdarank; what first stages of tables share
-    "plots": 1478,  # the risks of a card, and the card on paper; a validator's pictures; curves of a list as SVG; the first picture
-    "scorecard": 6633,  # files, exports, a workbook; exchange; log loss; both ways of gaps, ranges, groups; validator's figures
+    "plots": 1478,  # a card on paper; a validator's pictures; curves of a list as SVG; the first picture
+    "scorecard": 6633,  # files, exports, a workbook; exchange; log loss; gaps, ranges, groups; validator's figures
     "latent": 2927,  # an evaluation refuses what it cannot judge, a log what is one of records
-    "reranker": 14377,  # steps with records; comparison; verify; blends, searched too; the choice of a first stage; columns of rows
-    "cli": 3442,  # commands for cards; compare and frontier; a report of one screen; columns of rows; names of earlier versions
+    "reranker": 14377,  # steps with records; comparison; verify; blends, searched too; the choice of a first stage
+    "cli": 3442,  # commands for cards; compare and frontier; a report of one screen; columns of rows
     "rerank": 118,  # public names, verify among them
 }
 
