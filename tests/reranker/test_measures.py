@@ -73,7 +73,8 @@ def test_no_program_states_them(stat):
 def test_recall_rbp_and_pos_at_top_are_programs_too():
     X, y, qid = lists(3, n_lists=3, m=6)
     for stat, program in (("recall@2", "mixed"), ("rbp@0.5", "mixed"), ("pos@top", "pos_top")):
-        found = [fitted(stat, X, y, qid, solver=s, first_stage=None) for s in ("search", "highs")]
+        both = ({"solver": "search"}, {"solver": "highs", "formulation": program})
+        found = [fitted(stat, X, y, qid, first_stage=None, **options) for options in both]
         assert found[1].result_.formulation == program
         alone = fitted(stat, X, y, qid, solver="highs", presolve=False, first_stage=None)
         for est in (*found, alone):

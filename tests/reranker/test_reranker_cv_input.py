@@ -157,7 +157,7 @@ def test_grades_and_statistics_by_rule(stat, gain, with_lists):
 )
 def test_default_options_go_with_every_program(formulation, stat, options):
     X, y, qid = (part[:60] for part in outliers())
-    base = Reranker(stat, formulation=formulation, n_candidates=4, time_limit=5)
+    base = Reranker(stat, first_stage="logistic", formulation=formulation, n_candidates=4, time_limit=5)
     est = RerankerCV(base, cv=2).fit(X, y, qid)
     assert len(est.cv_results_["value"]) == options + (formulation != "resolved_rank") * len(SIMPLE)
     assert np.isfinite(est.cv_results_["value"]).all()

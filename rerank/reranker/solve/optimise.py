@@ -277,9 +277,10 @@ def _built(
 
 
 def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: search.SearchResult) -> Solution:
-    """Solve the program that was named, if one was, and compare its answer with that of the search."""
+    """Solve the program, if one was named or a solver has options, and compare its answer with that of the search."""
     name = task.formulation
-    if task.given["formulation"] == "auto" or task.radius == 0:  # where one point is allowed
+    asked = task.given["formulation"] != "auto" or task.solver_options
+    if not asked or task.radius == 0:  # where one point is allowed
         return solution
     if why := programs.unstated():
         return solution.noting(f"{why}, so no program confirms the proof.")
