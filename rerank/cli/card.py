@@ -294,7 +294,7 @@ def export(
     raw_ids: RawIds = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a card in SQL, Python, Markdown, CSV, as a formula or for Excel."""
+    """Write a card in SQL, Python, Markdown, CSV, Excel or as a formula."""
     from rerank.io.atomic import writing
     from rerank.io.options import one_of
     from rerank.io.paths import check_outputs
