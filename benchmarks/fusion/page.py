@@ -39,9 +39,9 @@ columns stand for runs: those whose nDCG@10 is {CHANCE:g} above that of a random
 the fold are the test. Leads are means in nDCG@10 (linear gain; a query without a hit counts 0) over RRF (k = 60), with
 Student's 95 % interval over folds.
 
-guarded is `ScoreFusion` with its defaults and at most 10 CPU seconds, by the choice that it had before [decision
-0039](decisions/0039-fusion-is-the-one-choice.md), whose figures are there. logistic is scikit-learn's logistic
-regression of relevance on min-max scores (C = 100, both signs). Coordinate ascent (.5 CPU seconds) and the exact fit
+guarded is `ScoreFusion` of version 0.2, before [decision 0039](decisions/0039-fusion-is-the-one-choice.md), with its
+defaults and at most 10 CPU seconds. logistic is scikit-learn's logistic regression of relevance
+on min-max scores (C = 100, both signs). Coordinate ascent (.5 CPU seconds) and the exact fit
 without folds (1 CPU second) have min-max scores and weights >= 0; LightGBM's lambdarank has reciprocal ranks. How the
 rule of that choice was made, on other draws of the same sets: [decision
 0028](decisions/0028-the-null-of-score-fusion.md).
