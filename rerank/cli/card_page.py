@@ -38,8 +38,8 @@ def card_sections(
     here = card.with_totals(card.total(rows.X), *rows.counts)
     known = card if card.totals else here
     first = card.parts()[0]
-    good, numbers = _how_good(card, here, rows, stat, fitted)
-    moved, index = _what_moved(card, rows, other)
+    good, numbers = _how_good(known, here, rows, stat, fitted)
+    moved, index = _what_moved(card, here, rows, other)
     return [
         ("The card", [first, *card.remarks()]),
         ("How good it is on these rows", [*good, *_both_classes(here)]),
@@ -50,12 +50,14 @@ def card_sections(
     ], numbers | index
 
 
-def _how_good(card: Card, here: Card, rows: Rows, stat: str, fitted: str | None) -> tuple[list[Part], dict[str, float]]:
+def _how_good(
+    known: Card, here: Card, rows: Rows, stat: str, fitted: str | None
+) -> tuple[list[Part], dict[str, float]]:
     """The statistic, Gini and KS on the rows, and what the file says of the fit."""
     from rerank.scorecard.figures import gini, separation
     from rerank.scorecard.result import amount, exact, four, later
 
-    value, totals = later(stat, card if card.totals else here, rows), card.total(rows.X)
+    value, totals = later(stat, known, rows), known.total(rows.X)
     least = float(exact(stat, rows, totals, "pessimistic"))
     relevant, other = (sum(getattr(one, side) for one in here.totals) for side in ("relevant", "other"))
     (ks, at), both = separation(here.totals), gini(here.totals)
@@ -124,7 +126,9 @@ def _information(card: Card, rows: Rows) -> list[Part]:
     return [Cells(cells, ("left", "right", "right", "right"), named=True)]
 
 
-def _what_moved(card: Card, rows: Rows, other: tuple[str, Any] | None) -> tuple[list[Part], dict[str, float]]:
+def _what_moved(
+    card: Card, here: Card, rows: Rows, other: tuple[str, Any] | None
+) -> tuple[list[Part], dict[str, float]]:
     """How far the totals of these rows are from those of the fit, and those of a second table from these."""
     from rerank.scorecard.figures import LARGE, SMALL, by_total, moved, stability
 
@@ -135,7 +139,6 @@ def _what_moved(card: Card, rows: Rows, other: tuple[str, Any] | None) -> tuple[
         parts.append(text(f"From the rows of the fit to these the totals have {moved(found['psi'])}: {told}."))
     if other is not None:
         name, X = other
-        here = card.with_totals(card.total(rows.X), *rows.counts)
         ones = np.ones(X.shape[0])
         index = found["psi_against"] = stability(*by_total(here, card.total(X), ones))
         lines = [["question", "share of yes here", f"in {name}", "PSI"]]

@@ -22,7 +22,7 @@ def _counts(totals: Sequence[RiskOfTotal]) -> tuple[Any, Any, Any]:
 
 
 def _shares(axis: Any) -> None:
-    axis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    axis.set_major_formatter(lambda share, _: f"{100 * abs(share):.0f} %")
 
 
 def totals_by_class(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any = None) -> Any:
@@ -44,7 +44,7 @@ def totals_by_class(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax
         ax.axvline(cut - 0.5, color=GREY, ls="--", lw=1.2, label=f"flagged from {cut}")
     low, high = ax.get_ylim()
     ax.set(xlabel="total", ylabel="share of the class", ylim=(1.05 * low, high + 0.35 * (high - low)))
-    ax.yaxis.set_major_formatter(lambda share, _: f"{100 * abs(share):.0f} %")
+    _shares(ax.yaxis)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend(frameon=False, fontsize=8, loc="upper left")
     return ax

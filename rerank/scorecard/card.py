@@ -213,7 +213,7 @@ class Card(Readable):
 
     def told(self, X: Any, levels: Mapping[str, Sequence[str]], rows: Sequence[Any]) -> list[str]:
         """What is odd in a table (n, d): see :func:`rerank.scorecard.gaps.told`."""
-        return told(self.questions, levels, with_gaps(X, self.special), rows)
+        return told(self.questions, levels, with_gaps(as_table(X), self.special), rows)
 
     def risk(self, totals: Any) -> NDArray[np.float64]:
         """Share of relevant rows that is expected at each total, by the rows of the fit.
@@ -267,9 +267,8 @@ class Card(Readable):
 
     def said_of_risks(self) -> str:
         """How risks and intervals are made."""
-        relevant, rows = (
-            sum(one) for one in zip(*((each.relevant, each.relevant + each.other) for each in self.totals))
-        )
+        relevant = sum(one.relevant for one in self.totals)
+        rows = relevant + sum(one.other for one in self.totals)
         how = "count that these rows chose the card, by its refits."
         if self.spread is None:
             how = "do not count that these rows chose the card; those of a fit with validation bootstrap do."

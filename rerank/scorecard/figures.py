@@ -29,8 +29,10 @@ def gini(totals: Sequence[Total]) -> float:
 def separation(totals: Sequence[Total]) -> tuple[float, int]:
     """The largest difference of the shares of both classes from a total up (Kolmogorov and Smirnov), and the total."""
     p, q = (np.array([getattr(one, name) for one in totals], np.float64) for name in ("relevant", "other"))
-    apart = np.cumsum(p) / p.sum() - np.cumsum(q) / q.sum() if p.sum() and q.sum() else np.full(len(totals), math.nan)
-    best = int(np.nanargmax(apart)) if not np.isnan(apart).all() else 0
+    if not (p.any() and q.any()):
+        return math.nan, totals[0].total
+    apart = np.cumsum(p) / p.sum() - np.cumsum(q) / q.sum()
+    best = int(apart.argmax())
     return float(apart[best]), totals[best].total
 
 

@@ -100,7 +100,7 @@ class OfRows:
     def __init__(self, card: Card, fit: Fit | None, X: Any, y: Any, **given: Any) -> None:
         self.card, self.fit, self.asked = card, fit or {}, (fit or {}).get("asked")
         asked = {**LEGACY, **(self.asked or {})}
-        options = {name: asked[name] for name in (*OPTIONS, *RULES)} if self.asked else dict(LEGACY)
+        options = {name: own for name, own in asked.items() if name in (*OPTIONS, *RULES)}
         options["stat"] = self.fit.get("statistic", "auc")
         self.est = Scorecard(**options, validation=None)
         self.rows: Rows = self.est._entered(X, y, *given.values())

@@ -10,12 +10,12 @@ from rerank.errors.telling import say
 from rerank.io.options import real, seed, whole
 from rerank.io.page import Cells, Items, Part, Readable, Words
 from rerank.ranks.rationals import is_closed
+from rerank.scorecard.card import Z
 from rerank.scorecard.held_out import corrected
 from rerank.scorecard.points import MOST_QUESTIONS
 from rerank.scorecard.result import four, result_of, rounded_up
 from rerank.scorecard.rows import Rows
 
-WIDTH = 1.96  # standard errors to each side
 OVER = "not tried: the time was over, or the call interrupted"
 
 SEARCHES = 0.7  # share of the time for the searches of cards; the rest is for the corrected values, which need little
@@ -87,7 +87,7 @@ class Frontier(Readable):
         for one in self.steps:
             bound = "proved" if one.proved else rounded_up(one.bound) if math.isfinite(one.bound) else ""
             value, held_out = ("" if side is None else four(side) for side in (one.value, one.held_out))
-            held_out += "" if one.error is None else f" +- {WIDTH * one.error:.2g}"
+            held_out += "" if one.error is None else f" +- {Z * one.error:.2g}"
             told = "; ".join(filter(None, (", ".join(one.names), one.why)))
             rows.append((str(one.size), value, bound, held_out, told, f"{one.seconds:.2g}"))
         sides = ("right", "right", "right", "right", "left", "right")

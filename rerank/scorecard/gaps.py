@@ -7,15 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.errors.telling import Note
 from rerank.io.frames import Frame, column, entries, is_frame, names_of, numbers
 from rerank.io.levels import Places, level_of, name_of
-from rerank.io.meant import MEANT
 from rerank.io.options import spelled
 from rerank.scorecard.questions import IN, MISSING, Question, answered
 
 FEWEST, SHARE = 10, 0.01  # rows, and share of the rows, that share a value which may be a code
 LEVELS, LOOKED_AT = 10, 1000  # other values that there are at least, among so many rows
+MOST_LEVELS, LONGEST_LEVEL = 500, 1000  # levels of a column that a file holds, and their signs
 
 
 def special_of(given: Any) -> tuple[Question, ...]:
@@ -66,7 +65,7 @@ def _without(values: Any, gone: NDArray[np.bool_]) -> NDArray[Any]:
 
 
 def codes_told(X: Any) -> tuple[str, ...]:
-    """A note for each column of numbers where many rows share a value that stands far apart from all others."""
+    """A sentence for each column of numbers where many rows share a value that stands far apart from all others."""
     found = []
     for j, name in enumerate(names_of(X)):
         values = numbers(column(X, j))
@@ -80,11 +79,8 @@ def codes_told(X: Any) -> tuple[str, ...]:
                 number = name_of(level_of(code))
                 advice = f"special={{{name!r}: [{number}]}} (--special {name}={number})"
                 found.append(
-                    Note(
-                        f"Column {name!r} holds {number} in {rows:,} rows, far {side} all others ({low:.4g} to "
-                        f"{high:.4g}); if that is a code for a gap, pass {advice}.",
-                        MEANT,
-                    )
+                    f"Column {name!r} holds {number} in {rows:,} rows, far {side} all others ({low:.4g} to "
+                    f"{high:.4g}); if that is a code for a gap, pass {advice}."
                 )
     return tuple(found)
 
@@ -99,9 +95,6 @@ def levels_of(questions: Sequence[Question], X: Any) -> dict[str, list[str]]:
         if len(each) <= MOST_LEVELS and all(len(one) <= LONGEST_LEVEL for one in each):
             found[name] = sorted(each)
     return found
-
-
-MOST_LEVELS, LONGEST_LEVEL = 500, 1000  # levels of a column that a file holds, and their signs
 
 
 def missed(questions: Sequence[Question], X: Any) -> NDArray[np.intp]:

@@ -85,9 +85,7 @@ def asked_of(wishes: Any, rows: Rows) -> dict[str, Any]:
     )
     found |= {"points": list(domain_of(wishes.points)), "signs": spread(wishes.signs, int)}
     found["bounds"] = spread(wishes.bounds, lambda own: list(domain_of(own)))
-    found["special"] = spread(
-        wishes.special, lambda own: [own] if isinstance(own, str) or not np.iterable(own) else list(own)
-    )
+    found["special"] = {one.column: list(one.levels) for one in special_of(wishes.special)} or None
     by_class = wishes.class_weight
     found["class_weight"] = spread(by_class, float) if isinstance(by_class, Mapping) else by_class
     weights = rows.list_weight

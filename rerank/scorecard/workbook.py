@@ -7,7 +7,7 @@ from typing import Any
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing_bytes
-from rerank.io.frames import as_table, column, entries, names_of
+from rerank.io.frames import as_table, column, entries, place_of
 from rerank.scorecard.export import formula, letters
 
 EMPTY = 200  # rows of a sheet that is to be filled in
@@ -65,7 +65,7 @@ def _rows_sheet(card: Any, sheet: Any, X: Any) -> None:
     values = None
     if X is not None:
         table = as_table(X)
-        values = [entries(column(table, names_of(table).index(name))) for name in names]
+        values = [entries(column(table, place_of(table, name))) for name in names]
     for place, head in enumerate((*names, *HEADS)):
         _put(sheet, 1, place, head)
     total, risk = (letters(len(names) + k) for k in range(2))

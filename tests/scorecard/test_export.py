@@ -207,3 +207,4 @@ def test_a_workbook_has_totals_risks_and_flags_of_the_card(tmp_path, cut):
     np.testing.assert_allclose(found[:, 1], card.risk(total), rtol=1e-14)
     card.to_excel(tmp_path / "empty.xlsx")
     refuses("names no workbook", card.to_excel, tmp_path / "card.xls")
+    refuses("has no column 'select'", card.to_excel, tmp_path / "card.xlsx", frame[["age"]])

@@ -136,6 +136,8 @@ def test_what_is_new_when_a_card_is_applied_is_said_once_with_its_rows(tmp_path)
     said = run("card", "apply", card, tmp_path / "new.csv").stderr
     assert said.count("levels that the rows of the fit did not have, 'Z', in 3 rows (0, 1, 2)") == 1
     assert said.count("Rows that miss a value the card asks for: 1 (0)") == 1
+    rows, own = [[20.0, 1.0], [np.nan, 2.0]], Card.of({"x0 >= 18": 1})  # without names, as for a total
+    assert own.gaps(rows) == 1 and "asks for: 1 (b)" in own.told(rows, {}, "ab")[0]
 
 
 def test_files_of_earlier_schemas_ask_as_they_did(tmp_path):
