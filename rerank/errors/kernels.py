@@ -52,9 +52,11 @@ _at_once = 0  # blocks of :func:`at_once` that run
 class Kernel:
     """A function, and its compiled form from when it pays to have it. ``options`` are those of :func:`numba.njit`."""
 
-    def __init__(self, function: Any, exact: bool, share: float, python: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Any, exact: bool, share: float, passes: int, python: Any, options: dict[str, Any]
+    ) -> None:
         functools.update_wrapper(self, function)
-        self.py_func, self.exact, self.share, self.options = function, exact, share, options
+        self.py_func, self.exact, self.share, self.passes, self.options = function, exact, share, passes, options
         self._python = python or function
         self.spent = 0.0  # seconds interpreted
         self._made: Any = None
@@ -66,7 +68,7 @@ class Kernel:
             return self._call(*given)
         if getattr(_here, "inside", False):
             return self._python(*given)
-        if not self.interpreted(_entries(given) * AN_ENTRY):
+        if not self.interpreted(_entries(given) * self.passes * AN_ENTRY):
             return self.made()(*given)
         began, _here.inside = time.thread_time(), True
         try:
@@ -102,8 +104,7 @@ class Kernel:
         """Seconds that it may still be interpreted, infinite if nothing compiles it; 0 from when it is compiled."""
         if _disabled():
             return math.inf
-        asked = self._made is not None or _at_once
-        if self._call is None and (asked or self._on_disk or self.spent >= self.seconds):
+        if self._call is None and (self.signatures or _at_once or self._on_disk or self.spent >= self.seconds):
             self._call = self.made()
         return 0.0 if self._call is not None else self.seconds - self.spent
 
@@ -123,13 +124,16 @@ class Kernel:
             return self._made
 
 
-def kept(exact: bool = False, share: float = 1.0, python: Any = None, **options: Any) -> Callable[[Any], Any]:
+def kept(
+    exact: bool = False, share: float = 1.0, passes: int = 1, python: Any = None, **options: Any
+) -> Callable[[Any], Any]:
     """Decorate a kernel: compiled for the types of each first call, and kept on disk where that is possible; a line
     says once where it is not. ``options`` are those of :func:`numba.njit`; sums are ``exact`` in any order if their
-    terms are whole numbers or halves. A ``share`` of the code is compiled.
+    terms are whole numbers or halves. A ``share`` of the code is compiled. A call looks at every entry of its largest
+    array in about so many ``passes``.
     Where loops take Python long, ``python`` is a function with the same results by NumPy or on lists.
     """
-    return lambda function: Kernel(function, exact, share, python, options)
+    return lambda function: Kernel(function, exact, share, passes, python, options)
 
 
 def inner(python: Any = None, **options: Any) -> Callable[[Function], Function]:

@@ -118,9 +118,9 @@ def solve(
     points = node_limit == 0 and checkpoint is None
 
     def searched() -> SearchResult:
-        ready(problem, points, proof)
         closed = interrupted = False
         with limited(time_limit):
+            ready(problem, points, proof)
             try:
                 run = SearchRun(problem, random_state, proof, workers.count, points)
             except OutOfTimeError as late:
@@ -218,8 +218,8 @@ def line_search(
     """
 
     def searched() -> tuple[NDArray[np.float64], float]:
-        ready(problem)
         with limited(time_limit):
+            ready(problem)
             try:
                 run = SearchRun(problem, random_state)
             except OutOfTimeError as late:

@@ -17,8 +17,8 @@ def near(problem: Problem, starts: list[Floats], least: float, seconds: float, r
     by steps from these, none after so many seconds. A step goes along a feature's axis, between two weights found, or
     in a random direction, as far as it can by halves; features without a weight stay without one where few are allowed.
     """
-    ready(problem, points=True)
     with limited(seconds):
+        ready(problem, points=True)
         run = SearchRun(problem, random_state, points=True)
         rng, domain = np.random.default_rng([51, random_state]), run.domain
         found: dict[bytes, Floats] = {}

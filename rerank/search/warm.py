@@ -280,10 +280,13 @@ def _helper(parts: list[str]) -> subprocess.Popen[bytes] | None:
 
 
 def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
-    """Load or compile those kernels of a problem that do not begin as Python, unless that was done in this process.
+    """Load or compile those kernels of a problem that do not begin as Python, unless that was done in this process, or
+    the time is over.
 
     Time limits do not count it.  What is not foreseen here is loaded or compiled where it is called.
     """
+    if current().now:
+        return
     rows = sum(unit.positive.size + unit.negative.size for unit in problem.units)
     entries_seen = problem.n_features * (rows if rows_alone(problem, points, proof) else number_of_pairs(problem))
     parts = {part for part in _needed(problem, points, proof) - _asked if not _begins(part, entries_seen * AN_ENTRY)}

@@ -332,6 +332,21 @@ def test_a_fit_ends_with_the_same_bits_however_its_kernels_run() -> None:
     assert ends[0] == ends[1] == ends[2] and numba_was_imported[1:] == [True, True]
 
 
+ASKED = """
+import json
+from rerank.search import solve, warm
+from tests.cases.search import noisy_problem
+assert not warm.is_compiled()  # which asks numba of every kernel
+solve(noisy_problem(30, 3, "dcg@5", 0.3, 0), n_jobs=1, node_limit=20)
+solve(noisy_problem(30, 3, "auc", 0.3, 0), n_jobs=1, time_limit=0)  # whose boxes do not begin as Python
+print(json.dumps([kernel.py_func.__name__ for kernel in warm.entries() if kernel.signatures]))
+"""
+
+
+def test_nothing_is_compiled_for_a_question_nor_for_a_search_without_time(tmp_path: Path) -> None:
+    assert run(ASKED, cache=tmp_path) == []
+
+
 def test_a_small_first_fit_imports_neither_compiler_nor_modeller(tmp_path: Path) -> None:
     code = "import json, sys; import rerank\nfound = [sorted({'numpy', 'scipy', 'sklearn'} & set(sys.modules))]\n"
     code += "X, y = [[a % 5, a * a % 7] for a in range(20)], [int(a % 3 == 0) for a in range(20)]\n"

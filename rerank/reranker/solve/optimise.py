@@ -117,7 +117,8 @@ def _searched(
     to_verify = A_LIST * len(problem.lists) + A_ROW * problem.X.shape[0] + A_NUMBER * problem.X.size
     limit = clock.share(share, reserve=to_verify)
     points = task.node_limit == 0 and task.checkpoint is None
-    search.ready(problem, points, task.proof)  # what it says comes before the live line
+    with limited(limit):
+        search.ready(problem, points, task.proof)  # what it says comes before the live line
     began = clock.spent
     course = [Moment(began, -math.inf, problem.ideal)]  # what is known before the first round
     kept = None if task.judged else lambda now: course.append(Moment(began + now.seconds, now.value, now.bound))
