@@ -378,7 +378,7 @@ def main() -> None:
     parser.add_argument("--fasterrisk", metavar="PYTHON", help="Python of an environment with FasterRisk")
     parser.add_argument("--held-out", action="store_true", help="compare on held-out rows")
     parser.add_argument("--sizes", action="store_true", help="four to ten questions beside FasterRisk's")
-    parser.add_argument("--losses", action="store_true", help="log loss of three to ten questions beside FasterRisk's")
+    parser.add_argument("--losses", action="store_true", help="log loss of three to eight questions")
     parser.add_argument("--rows", action="store_true", help="a million rows")
     parser.add_argument("--splits", type=int, default=SPLITS)
     given = parser.parse_args()

@@ -22,9 +22,7 @@ TABLE = "from rerank import datasets\nt = datasets.load('haberman')\n"
 WORDS = "import sys\nfrom rerank.cli import main\nsys.argv[1:] = {!r}\nsys.exit(main())"
 DATA = str(ROOT / "rerank" / "io" / "data" / "haberman.csv")
 RUNS_OF = str(ROOT / "examples" / "runs" / "judged.{}.gz")
-MODEL = [
-    ["fit", DATA, "--label", "target", "--stat", "dcg@10", "--candidates", "50", "--free", "--model", "model.json"]
-]
+FIT = ["fit", DATA, "--label", "target", "--stat", "dcg@10", "--candidates", "50", "--free", "--model", "model.json"]
 
 
 def readme() -> str:
@@ -56,7 +54,7 @@ def calls() -> dict[str, str]:
         "TopPush": scorer.format("TopPush"),
         "fusion": fused,
         "rerank demo": WORDS.format(["demo"]),
-        "rerank fit --free": WORDS.format(MODEL[0]),
+        "rerank fit --free": WORDS.format(FIT),
         "rerank rank": WORDS.format(["rank", "model.json", DATA]),
         "rerank score": WORDS.format(["score", "model.json", DATA]),
         "rerank verify": WORDS.format(["verify", "model.json", DATA]),

@@ -33,7 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 A_BYTE = 5e-4
 """Seconds that compiling takes for a byte of Python's bytecode, by ``python -m benchmarks.exact --compile``."""
 
-AN_ENTRY = 1e-6  # seconds in which Python looks at an entry of an array, about
+AN_ENTRY = 1e-6  # seconds in which Python looks at an entry of an array once, about
 
 NOT_KEPT = (
     "Compiled code cannot be kept ({}), so each process compiles for itself, for up to a minute; set NUMBA_CACHE_DIR "

@@ -80,8 +80,8 @@ def read_csv(
         One character.
     kinds : mapping of column to ColumnKind, optional
         With it, also an empty one, columns that hold text or miss values are features, too, and `Table.X` is a data
-        frame if there are any. Of a column that it
-        does not name the entries tell: numbers, with words as gaps in at most one entry of 20, else texts.
+        frame if there are any. Of a column that it does not name the entries tell: numbers, with words as gaps in at
+        most one entry of 20, else texts.
     positive : str, optional
         The older name of ``pos_label``.
 
@@ -247,7 +247,7 @@ class _Doubles:
     def _few(self, column: int, word: str, count: int, entries: int) -> bool:
         """Whether words among numbers are gaps, which is said."""
         few, name = FEW * count <= entries, self.columns.name(column)
-        of = f"in {count} of {entries} rows"
+        of = f"in {count} of {entries} entries"
         told = f"Column {name} holds {word[:40]!r} or the like {of} and numbers in the others, so "
         told += "these are read as gaps; --texts reads all of it as names." if few else "all of it is read as names."
         self.mixed.append(Note(told, MEANT))

@@ -178,13 +178,12 @@ def _ranked(booster: Any) -> Nodes:
 class TableTrees(OfTables):
     """Gradient boosted trees, or a forest of extremely randomised trees, on a table with numbers, texts and gaps.
 
-    Boosted trees are 100 of 8 leaves of ``HistGradientBoostingClassifier``, which see gaps as
-    gaps and texts as categories. A forest is 100 trees of ``ExtraTreesClassifier``, of at most
-    127 leaves of 5 rows, on the columns of :class:`TableLogistic`. Two labels are classes; of more, the regressors
-    learn the grade. ``lambdarank`` is that of LightGBM, which has to be installed: 100 trees of 15
-    leaves that learn the order of whole lists, each label worth itself, on the columns of
-    :class:`TableLogistic`. Columns are divided by powers of two, so that numbers of any size are told
-    apart.
+    Boosted trees are 100 of 8 leaves of ``HistGradientBoostingClassifier``, which see gaps as gaps and texts as
+    categories. A forest is 100 trees of ``ExtraTreesClassifier``, of at most 127 leaves of 5 rows, on the columns of
+    :class:`TableLogistic`. Two labels are classes; of more, the regressors learn the grade. ``lambdarank`` is that of
+    LightGBM, which has to be installed: 100 trees of 15 leaves that learn the order of whole lists, each label worth
+    itself, on the columns of :class:`TableLogistic`. Columns are divided by powers of two, so that numbers of any size
+    are told apart.
 
     Parameters
     ----------
@@ -203,14 +202,13 @@ class TableTrees(OfTables):
     """
 
     takes_grades = True
+    parameters = ("forest", "lambdarank")
     units_: Floats
     start_: float
     classes_: NDArray[Any] | None
 
     def __init__(self, *, forest: bool = False, lambdarank: bool = False, random_state: Any = None) -> None:
         self.forest, self.lambdarank, self.random_state = forest, lambdarank, random_state
-
-    parameters = ("forest", "lambdarank")
 
     @property
     def learner(self) -> str:  # type: ignore[override]
@@ -279,8 +277,8 @@ class TableTrees(OfTables):
         """What LightGBM learns of lists: labels are numbered, and their gains are the labels less the lowest."""
         if find_spec("lightgbm") is None:
             raise InputError("lambdarank is of LightGBM, which is not installed; install it, or take 'trees'.")
-        order = np.argsort(np.unique(lists, return_inverse=True)[1], kind="stable")
-        sizes = np.unique(lists, return_counts=True)[1]
+        _, number, sizes = np.unique(lists, return_inverse=True, return_counts=True)
+        order = np.argsort(number, kind="stable")
         if sizes.max() > MOST_ROWS:
             raise InputError(
                 f"lambdarank learns from lists of at most {MOST_ROWS:,} rows, and one has {sizes.max():,}; take "

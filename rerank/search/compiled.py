@@ -23,9 +23,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def on_lists(parts: Any) -> Any:
-    """A tuple of arrays and numbers with lists in place of arrays: Python reads an entry of those in a third of the
-    time.
-    """
+    """A tuple of arrays and numbers with lists in place of arrays: Python reads an entry of those sooner."""
     made = [on_lists(x) if isinstance(x, tuple) else x.tolist() if isinstance(x, np.ndarray) else x for x in parts]
     return type(parts)(*made) if hasattr(parts, "_fields") else tuple(made)
 

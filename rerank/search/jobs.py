@@ -77,9 +77,8 @@ def _explored(
         explore(tuple(memory), counts, sums, (*limits[:2], min(limits[2], part), limits[3]))
         if counts[0] == 0 or sums[2] >= limits[2] or (sums[2] >= part and current().now):
             break
-        if sums[2] >= part:
-            continue
-        memory = [np.concatenate([part, np.zeros_like(part)]) for part in memory]
+        if sums[2] < part:
+            memory = [np.concatenate([one, np.zeros_like(one)]) for one in memory]
     left, small = (
         NodeBatch(batch.support, numbers[:n].copy(), labels[:n].copy()) if n else None
         for n, numbers, labels in ((counts[0], *memory[:2]), (counts[1], *memory[2:4]))

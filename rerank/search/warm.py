@@ -280,10 +280,10 @@ def _helper(parts: list[str]) -> subprocess.Popen[bytes] | None:
 
 
 def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
-    """Load or compile those kernels of a problem that do not begin as Python, unless that was done in this process, or
-    the time is over.
+    """Load or compile those kernels of a problem that do not begin as Python, unless that was done in this process.
 
-    Time limits do not count it.  What is not foreseen here is loaded or compiled where it is called.
+    Time limits do not count it, and nothing is done where the time is over.  What is not foreseen here is loaded or
+    compiled where it is called.
     """
     if current().now:
         return

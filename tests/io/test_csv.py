@@ -246,7 +246,7 @@ def test_words_among_numbers_are_gaps_where_they_are_few_and_else_all_is_texts(f
     path = file("a,b,y\n" + "".join(f"{cell},{k},{k % 2}\n" for k, cell in enumerate(cells)))
     table = read_csv(path, label="y", kinds={})
     (note,) = table.notes
-    assert f"'some' or the like in {n_words} of 40 rows" in note and ("as names." in note.split("; ")[0]) == texts
+    assert f"'some' or the like in {n_words} of 40 entries" in note and ("as names." in note.split("; ")[0]) == texts
     column = table.X.columns["a"]
     if texts:
         assert [one or "" for one in column] == [cell if cell != "NA" else "" for cell in cells]
