@@ -173,7 +173,7 @@ def apply(
 
     if output is not None and output.suffix.lower() not in (".csv", ".xlsx"):
         raise InputError(f"{output} names no format; write to a .csv or .xlsx file.")
-    if output is None:
+    if output is None or output.suffix.lower() != ".csv":
         refuse_idle({"--raw-ids": raw_ids or None}, "it is about rows in CSV; add --output FILE.csv, or leave it out")
     check_outputs([card, *with_ideal(data)], {"--output": output})
     found, fit, table = _read_for(card, data, **columns)

@@ -203,6 +203,8 @@ def test_workbooks_are_written_by_export_and_apply(folder):
     run("card", "apply", "card.json", "new.csv", "-o", "rows.xlsx")
     for name, rows in (("form.xlsx", 200), ("rows.xlsx", 150)):
         assert openpyxl.load_workbook(name)["Rows"].max_row == rows + 1
+    refused = run("card", "apply", "card.json", "new.csv", "-o", "rows.xlsx", "--raw-ids", code=2)
+    assert "it is about rows in CSV" in refused.stderr
     assert "add --output FILE.xlsx" in run("card", "export", "card.json", "--to", "excel", code=2).stderr
 
 
