@@ -20,7 +20,7 @@ from rerank.errors import InputError
 from rerank.problem import Margin, Problem, digest, problem_of, ranked_list, values
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.problem.reduced import depth_of, reduced_problem
-from rerank.problem.scaling import deviations, scale_columns, snapped_scores
+from rerank.problem.scaling import deviations, ends_of, scale_columns, snapped_scores
 from rerank.problem.values import values_at
 from rerank.ranks import evaluate
 from rerank.ranks.positions import snap
@@ -274,6 +274,14 @@ def test_scaled_columns_are_near_the_exact_quotient(column):
         true = exact(x, min(column), max(column))
         assert abs(Fraction(found) - true) <= 4 * true * Fraction(2) ** -53 and 0 <= found <= 1
     assert p.scaled[:, 0].min() == 0 and p.scaled[:, 0].max() == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 70), (20, 5), (64, 1), (200, 3), (130, 33), (9, 70)])
+def test_the_ends_of_columns_are_those_of_each_alone(shape):
+    table = np.random.default_rng(0).normal(size=shape)
+    for rows in (np.arange(shape[0]), np.arange(0, shape[0], 2)):
+        found = list(zip(*(side.tolist() for side in ends_of(table, rows))))
+        assert found == [(min(column), max(column)) for column in table[rows].T.tolist()]
 
 
 @examples(200, st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=8))
