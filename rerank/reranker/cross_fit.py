@@ -22,12 +22,12 @@ from rerank.reranker.data import Data
 from rerank.reranker.first_stage import (
     MEMORISES,
     FirstStage,
+    fit_first_stage,
     is_blend,
     is_logistic,
     is_own_name,
     key_of,
     linear_stage,
-    stage_fitted,
     unique,
 )
 from rerank.reranker.members import members_of
@@ -217,7 +217,7 @@ def learned(learner: Any, data: Data, most: float, seed: int) -> tuple[FirstStag
     """
     relevant = data.y > data.y.min()
     if relevant.size <= most or relevant.all() or not relevant.any():
-        return stage_fitted(learner, data.rows, taught(learner, data), data.qid, data.sample_weight, seed)
+        return fit_first_stage(learner, data.rows, taught(learner, data), data.qid, data.sample_weight, seed)
     rng, weight = np.random.default_rng(seed), np.ones(relevant.size)
     marked, others = np.flatnonzero(relevant), np.flatnonzero(~relevant)
     first = min(marked.size, max(int(most) // 2, int(most) - others.size))
@@ -228,7 +228,7 @@ def learned(learner: Any, data: Data, most: float, seed: int) -> tuple[FirstStag
     some = np.sort(np.concatenate(taken))
     own = data.some(some)
     weight = weight[some] if own.sample_weight is None else weight[some] * own.sample_weight
-    stage, _ = stage_fitted(learner, own.rows, taught(learner, own), own.qid, weight, seed)
+    stage, _ = fit_first_stage(learner, own.rows, taught(learner, own), own.qid, weight, seed)
     note = (
         f"The first stage {stage.name} was fitted to a sample of {some.size:,} of the {relevant.size:,} rows, with "
         f"{first:,} of the {marked.size:,} relevant ones; time_limit allows no more."

@@ -230,21 +230,10 @@ def fit_first_stage(
     qid: NDArray[Any] | None = None,
     sample_weight: Floats | None = None,
     random_state: Any = None,
-) -> tuple[FirstStage, Floats]:
-    """The fitted first stage, by name or as it is given, and its scores of the rows; what is fitted stays so."""
-    stage, scores = stage_fitted(first_stage, rows, y, qid, sample_weight, random_state)
-    return stage, stage.scores(rows) if scores is None else scores
-
-
-def stage_fitted(
-    first_stage: Any,
-    rows: Rows,
-    y: Floats,
-    qid: NDArray[Any] | None = None,
-    sample_weight: Floats | None = None,
-    random_state: Any = None,
 ) -> tuple[FirstStage, Floats | None]:
-    """As :func:`fit_first_stage`; without scores where nothing looked at them: trees take long to score their rows."""
+    """The fitted first stage, by name or as it is given; what is fitted stays so. Its scores of the rows come with it,
+    or None where nothing looked at them: trees take long to score their rows.
+    """
     if (ready := _ready(first_stage, rows)) is not None:
         return ready
     named = isinstance(first_stage, str)
@@ -328,7 +317,7 @@ def _fitted_as(
     """A fitted clone, or an error that names the first stage where it cannot be fitted."""
     if thawed(estimator) is not estimator:
         raise InputError(f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it.")
-    # In products of small tables threads wait for each other most of the time: one fits 208 x 60 in a third of it.
+    # In products of small tables threads wait for each other most of the time.
     threads = 1 if named and math.prod(np.shape(seen)) <= SMALL else None
     with (
         threadpool_limits(threads, "blas"),

@@ -131,3 +131,15 @@ def test_kernels_are_compiled_before_processes_would_each_do_it(monkeypatch):
             with parallel_config("threading"):
                 RerankerCV(base, grid={"radius": [0.0]}, cv=2, n_repeats=1, n_jobs=n_jobs).fit(X, y)
             assert order[:1] == (expected or ["job"] if n_jobs == 2 else []) and order.count("compile") <= 1
+
+
+def test_where_folds_learn_from_fewer_rows_no_first_stage_is_fitted_in_vain():
+    """Each fold has three folds of its own: four fits, as the last fit has."""
+    X, y, _ = table()
+    splits = [
+        (np.delete(np.arange(60), np.r_[test, (test[:5] + 20) % 60]), test) for test in np.split(np.arange(60), 3)
+    ]
+    base = Reranker("auc", first_stage=Slow(0.0), cross_fit=3, solver="search", n_candidates=None)
+    FITS.clear()
+    RerankerCV(base, grid={"radius": [0.1]}, cv=splits).fit(X, y)
+    assert len(FITS) == 4 * (len(splits) + 1)

@@ -124,13 +124,6 @@ def bare(task: Task) -> Task:
     return replace(task, cross_fit=0, radius=0.0, constraints=(), quotas=(), max_features=None)
 
 
-def divide(splits: Sequence[Split], n: int) -> bool:
-    """Whether folds hold out each of ``n`` rows once."""
-    return (
-        sum(split.test.size for split in splits) == n and np.unique(np.concatenate([s.test for s in splits])).size == n
-    )
-
-
 def _ready(data: Data, task: Task) -> Staged | None:
     """Scores that do not depend on the folds: of a first stage that was ready when it came, or of given weights."""
     if (stage := task.first_stage) is None:
@@ -140,8 +133,8 @@ def _ready(data: Data, task: Task) -> Staged | None:
     unfitted = hasattr(stage, "fit") and not is_fitted(stage)
     if unfitted or (isinstance(stage, str) and stage not in data.rows.columns.inputs):
         return None
-    found = Staged(*fit_first_stage(stage, data.rows, data.y))
-    return found if found.stage.frozen else None
+    found, scores = fit_first_stage(stage, data.rows, data.y)
+    return Staged(found, found.scores(data.rows) if scores is None else scores) if found.frozen else None
 
 
 def _prior(task: Task, fold: Fold) -> Prior:
@@ -399,7 +392,7 @@ class Folds:
         """First-stage scores of some folds; fewer if the time is over. A prior of weights has those of the columns."""
         stage = task.first_stage
         divided = self._own if stage is not None else divided
-        if memorises(stage) and divide([self.splits[k] for k in folds], self.data.y.size):
+        if memorises(stage) and fold_of_each([self.splits[k] for k in folds], self.data.y.size) is not None:
             return self._kept(("joined", key_of(stage), *folds), lambda: self._joined(task, folds), len(folds))
         kind = (key_of(stage), task.cross_fit, task.radius is None, as_it_is(task), id(divided), *folds)
         return self._kept(kind, lambda: self._fitted(task, folds, divided), len(folds))
@@ -424,7 +417,8 @@ class Folds:
 
     def _fitted(self, task: Task, folds: Sequence[int], divided: Divided) -> list[Prior | None]:
         splits, those, fitted = [self.splits[k] for k in folds], [divided[1][k] for k in folds], None
-        if len(folds) > 2 and task.cross_fit and task.first_stage is not None and divide(splits, self.data.y.size):
+        cross_fitted = task.cross_fit and task.first_stage is not None
+        if len(folds) > 2 and cross_fitted and fold_of_each(splits, self.data.y.size) is not None:
             fitted = self._alone(task, folds)
             if len(fitted) < len(folds):
                 return []
