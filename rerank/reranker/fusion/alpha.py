@@ -12,7 +12,7 @@ from rerank.io.page import Cells, Part, Readable, Words
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import OneList
 from rerank.reranker.data import Data
-from rerank.reranker.fusion.choice import lead_of
+from rerank.reranker.fusion.choice import held_out, lead_of
 from rerank.reranker.fusion.model import PLACES, FusionModel
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.selection.folds import Split
@@ -135,12 +135,11 @@ def alpha_curve(model: FusionModel, values: Values, folds: Sequence[tuple[Split,
         fitted, mean = float(weights[1] / weights.sum()), float(values.of(weights)[lists].mean())
     chosen = tuned = None
     if folds:
-        half, alone = by_list[POINTS // 2], [_tuned(values.qid, steps, split) for split, _ in folds]
-        chosen = lead_of(_held_out(values, [(split, own) for split, own in folds]), half)
-        tuned = lead_of(_held_out(values, [(split, own) for (split, _), own in zip(folds, alone)]), half)
+        half, alone = by_list[POINTS // 2], [(split, _tuned(values.qid, steps, split)) for split, _ in folds]
+        chosen, tuned = (lead_of(held_out(values.of, values.qid, own), half) for own in (folds, alone))
     what = values.evaluator.statistic.name, (first, second), model.normaliser, lists.size
-    exact, held_out = (ends, means, value, best), (chosen, tuned)
-    return AlphaCurve(*what, alphas, by_list[:, lists].mean(axis=1), *exact, fitted, mean, *held_out)
+    exact = ends, means, value, best
+    return AlphaCurve(*what, alphas, by_list[:, lists].mean(axis=1), *exact, fitted, mean, chosen, tuned)
 
 
 def _tuned(qid: NDArray[np.intp], steps: dict[int, Steps], split: Split) -> Floats:
@@ -148,16 +147,6 @@ def _tuned(qid: NDArray[np.intp], steps: dict[int, Steps], split: Split) -> Floa
     some = [steps[number] for number in np.unique(qid[split.train]).tolist() if number in steps]
     alpha = sum(_best(*_joined(some))[1]) / 2 if some else 0.5
     return np.array([1.0 - alpha, alpha])
-
-
-def _held_out(values: Values, folds: Sequence[tuple[Split, Floats]]) -> Floats:
-    """Mean value of each list, over the deals of the folds, by weights that have not seen it."""
-    total, count = (np.zeros(len(values.evaluator.lists)) for _ in range(2))
-    for split, weights in folds:
-        test = np.unique(values.qid[split.test])
-        total[test] += values.of(weights)[test]
-        count[test] += 1
-    return np.divide(total, count, out=np.full(total.size, np.nan), where=count > 0)
 
 
 def steps_of(values: Values, number: int) -> Steps:

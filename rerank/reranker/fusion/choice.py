@@ -5,7 +5,7 @@ Weights of kinds of queries, such as codes and questions, are averaged with the 
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
@@ -30,8 +30,7 @@ from rerank.reranker.fusion.points import Null, RunWeights
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, part_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, beside, best_of, cv_results
-from rerank.reranker.selection.reranker_cv import FOLDS_SHARE
-from rerank.reranker.selection.reranker_cv import _Trial as Trial
+from rerank.reranker.selection.reranker_cv import FOLDS_SHARE, Trial
 from rerank.reranker.task import task_of
 from rerank.statistics import RankStatistic, parse
 
@@ -192,11 +191,13 @@ def choose(posed: Posed, points: Sequence[Weighting], radii: Sequence[float | No
     more = [replace(around, radius=radius) for radius in radii if radius != 0]
     trial.take([Option(posed.params(point)) for point in more])
     m = len(posed.plain.names)
+    tried += more
     less = [replace(around, without=run) for run in range(m if m > 1 else 0)]
     trial.take([Option(posed.params(point), rival=True) for point in less])
-    tried += more + less
     leads = trial.leads = beside(trial.leads, trial.alone)
     own = 0.0 if best is None else leads[best].lead
+    losses = dict(zip(posed.plain.names, (own - one.lead for one in leads[len(tried) :])))
+    tried += less
     best = best_of(trial.options, leads, safeguard)
     results = cv_results([posed.told(point) for point in tried], leads, [one.rival for one in trial.options])
     how: dict[str, Any] = {"folds": cv, "rounds": REPEATS, "safeguard": safeguard, "null": posed.title(home)}
@@ -207,11 +208,7 @@ def choose(posed: Posed, points: Sequence[Weighting], radii: Sequence[float | No
         tuple(trial.notes()),
         results,
         replace(evidence, options=tuple(map(posed.title, tried))),
-        {
-            posed.plain.names[one.without or 0]: own - lead.lead
-            for one, lead in zip(tried, leads)
-            if one.without is not None
-        },
+        losses,
         tuple(splits),
     )
 
@@ -251,26 +248,36 @@ def weights_by_kind(
     found, lists = list[Kind](), np.array([kind or "" for kind in kinds])
     splits = choice.splits if clock.remaining > 0 else ()
     folds = [(split, posed.fitted(choice.point, data, split.train)) for split in splits]
+    evaluator = data.evaluator(posed.statistic)
+
+    def values(weights: Floats) -> Floats:
+        return np.array(evaluator.values(data.X @ weights, "pessimistic"), dtype=np.float64)
+
+    alone = held_out(values, data.qid, folds)
     for name in sorted({kind for kind in kinds if kind is not None}):
         own = lists == name
-        held = np.zeros((2, lists.size)), np.zeros(lists.size)
-        for split, weights in folds:
-            here = np.isin(np.arange(lists.size), data.qid[split.test]) & own
-            learned = pooled(posed, weights, data, split.train[own[data.qid[split.train]]])
-            held[0][:, here] += np.array([values_of(data, posed, one) for one in (learned, weights)])[:, here]
-            held[1][here] += 1
-        each = np.divide(held[0], held[1], out=np.full_like(held[0], np.nan), where=held[1] > 0)
-        lead = lead_of(*each)
+        learned = [
+            (split, pooled(posed, weights, data, split.train[own[data.qid[split.train]]])) for split, weights in folds
+        ]
+        lead = lead_of(held_out(values, data.qid, learned)[own], alone[own])
         taken = lead.lead > max(float(posed.settings["safeguard"]), 0.0) * lead.error
         weights = pooled(posed, common, data, np.flatnonzero(own[data.qid]))
         found.append(Kind(name, int(own.sum()), weights, lead, bool(taken and lead.lead > 0)))
     return found
 
 
-def values_of(data: Data, posed: Posed, weights: Floats) -> Floats:
-    """Statistic (lists,) of the scores by some weights, equal ones as lost, NaN where it is not defined."""
-    evaluator = data.evaluator(posed.statistic)
-    return np.array(evaluator.values(data.X @ weights, "pessimistic"), dtype=np.float64)
+def held_out(
+    values: Callable[[Floats], Floats], qid: NDArray[np.intp], folds: Sequence[tuple[Split, Floats]]
+) -> Floats:
+    """Mean value of each list, over the deals of the folds, by weights that have not seen it; ``values`` has those of
+    all lists by some weights.
+    """
+    total, count = np.zeros((2, int(qid.max()) + 1))
+    for split, weights in folds:
+        test = np.unique(qid[split.test])
+        total[test] += values(weights)[test]
+        count[test] += 1
+    return np.divide(total, count, out=np.full(total.size, np.nan), where=count > 0)
 
 
 def lead_of(own: Floats, other: Floats) -> Lead:

@@ -201,7 +201,7 @@ class RerankerCV(Ranker):
         with enough_memory():
             part = Clock(clock.share(FOLDS_SHARE))
             judge = Judge(posed.data, posed.splits, parse(posed.base.stat), posed.base.list_length)
-            trial = _Trial(Folds(posed.base, posed.splits, posed.data, part, self.n_jobs), judge, self.verbose)
+            trial = Trial(Folds(posed.base, posed.splits, posed.data, part, self.n_jobs), judge, self.verbose)
             self._try(trial, posed, safeguard)
         trial.leads = beside(trial.leads, trial.alone)
         self._check(trial)
@@ -243,7 +243,7 @@ class RerankerCV(Ranker):
         data = data if fold is None else replace(data, fold=fold)
         return _PosedChoice(arguments, base, data, options, splits, fold, whole)
 
-    def _try(self, trial: _Trial, posed: _PosedChoice, safeguard: float) -> None:
+    def _try(self, trial: Trial, posed: _PosedChoice, safeguard: float) -> None:
         """Try the options: of the default ones first stages alone, corrections of the best of them, then the others.
         Where trees or a blend lead clearly, what they lead is not corrected. First stages for which :data:`MOST` of the
         time is not enough wait until corrections had theirs.
@@ -258,7 +258,7 @@ class RerankerCV(Ranker):
             trial.take(options[len(first) :])
         trial.take_up(waiting)
 
-    def _check(self, trial: _Trial) -> None:
+    def _check(self, trial: Trial) -> None:
         """Whether the options that were tried are enough to choose, before the last fit."""
 
     def _splits(self, data: Data, arguments: Arguments) -> list[Split]:
@@ -270,7 +270,7 @@ class RerankerCV(Ranker):
         dealing = (self.cv, self.n_repeats, self.random_state, data.unit, data.rows.there)
         return splits_of(data.X, judged_by(data), units, *dealing)
 
-    def _publish(self, best: Reranker, trial: _Trial, chosen: int | None, params: dict[str, Any]) -> None:
+    def _publish(self, best: Reranker, trial: Trial, chosen: int | None, params: dict[str, Any]) -> None:
         self.best_estimator_ = best
         self.first_stage_kept_, self.chosen_ = chosen is None, chosen
         self.best_params_: dict[str, Any] = params
@@ -284,7 +284,7 @@ class RerankerCV(Ranker):
         for name in (*copied.split(), *(["feature_names_in_"] if hasattr(best, "feature_names_in_") else [])):
             setattr(self, name, getattr(best, name))
 
-    def _evidence(self, trial: _Trial, safeguard: float, best: Reranker) -> Evidence:
+    def _evidence(self, trial: Trial, safeguard: float, best: Reranker) -> Evidence:
         """The numbers of the choice, to be reported, drawn and kept."""
         judge, statistic = trial.judge, trial.judge.statistic
         counted = judge.data.qid is None and statistic.depth is not None
@@ -359,7 +359,7 @@ class _PosedChoice:
         ]
 
 
-def _cost_of_linear(posed: _PosedChoice, trial: _Trial, chosen: int | None, best: Reranker) -> list[str]:
+def _cost_of_linear(posed: _PosedChoice, trial: Trial, chosen: int | None, best: Reranker) -> list[str]:
     """What the lead over logistic regression is where what is taken is no sum of columns: a linear score costs that."""
     stage, led = best.state_.first_stage, posed.base.first_stage
     if chosen is None or stage is None or not (isinstance(led, str) and led == "logistic"):
@@ -376,7 +376,7 @@ def _cost_of_linear(posed: _PosedChoice, trial: _Trial, chosen: int | None, best
 
 
 def _last_fit(
-    posed: _PosedChoice, trial: _Trial, chosen: int | None, clock: Clock
+    posed: _PosedChoice, trial: Trial, chosen: int | None, clock: Clock
 ) -> tuple[int | None, dict[str, Any], Reranker]:
     """The fit of an option on all rows. Where the first stage breaks the constraints, or ranks by more columns than
     max_features, the best option is taken that does neither.
@@ -398,7 +398,7 @@ def _last_fit(
     return chosen, params, best
 
 
-def _fitted(posed: _PosedChoice, trial: _Trial, chosen: int | None, clock: Clock) -> tuple[dict[str, Any], Reranker]:
+def _fitted(posed: _PosedChoice, trial: Trial, chosen: int | None, clock: Clock) -> tuple[dict[str, Any], Reranker]:
     """An option, or None for the first stage, on all rows. Trees and blends were tried on folds that serve here too."""
     params, fold, known = trial.params_of(chosen, posed.base), posed.fold, dict[Any, Floats]()
     best = clone(posed.base).set_params(**params)
@@ -410,7 +410,7 @@ def _fitted(posed: _PosedChoice, trial: _Trial, chosen: int | None, clock: Clock
     return params, best._fit_on(posed.arguments, fold, known)
 
 
-class _Trial:
+class Trial:
     """Options tried on folds one after the other, each judged when its folds are complete."""
 
     def __init__(self, folds: Folds, judge: Judge, verbose: int) -> None:
