@@ -374,6 +374,7 @@ def broken_by_first_stage(
 def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
     w, told = allowed(problem, problem.unchanged if start is None or not start.any() else start), [NOTHING_SOLVED]
+    unvalued = partial(Solution, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     if problem.quotas and not meets(problem, w):
         w = problem.unchanged
         if not meets(problem, w):
@@ -384,16 +385,10 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
             except InfeasibleError as error:
                 if task.solver != "none":
                     raise
-                none: dict[str, Any] = {
-                    "value": -math.inf,
-                    "bound": problem.ideal,
-                    "bound_source": "ideal",
-                    "gave_up": True,
-                }
-                return Solution(weights=w, **none).noting(f"{error} {NO_POINT}")
+                return unvalued(weights=w).noting(f"{error} {NO_POINT}")
             told += [FIRST_POINTS]
     if task.judged:
-        return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
+        return unvalued(weights=w)
     best = verified(problem, w)
     bound = max(problem.ideal, best.value)
     solution = Solution(**best.figures, start_value=best.value, bound=bound, bound_source="ideal")

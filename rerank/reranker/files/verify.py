@@ -404,8 +404,7 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
     found |= _impossible_bounds(result, fitted)
     same = result.statistic_name == result.fitted_name and result.ties == "pessimistic"
     # Where the first stage's score is a point of the problem, margin and penalty may cost some of its value.
-    less = result.value < result.statistic
-    if not fitted and same and result.value != result.statistic and not less:
+    if not fitted and same and result.value > result.statistic:
         found["result.value"] = result.statistic
     return found | _impossible_run(result, fitted)
 

@@ -222,8 +222,7 @@ def least_seconds_to_state(problem: Problem, formulation: str, allowed: float) -
     pairs = programs.counted_pairs(problem, formulation)
     if programs.unstated() or A_RELEVANT_ROW * reached + pairs * each > 0.25 * allowed:
         return math.inf
-    mixed = sum(unit.positive.size * unit.negative.size for unit in problem.units)
-    return 0.0 if formulation == "pos_top" else mixed / NONZEROS_A_SECOND
+    return 0.0 if formulation == "pos_top" else programs.counted_pairs(problem, "pairwise") / NONZEROS_A_SECOND
 
 
 def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
