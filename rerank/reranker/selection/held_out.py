@@ -366,7 +366,7 @@ class Folds:
 
     def fitted(self, stage: Any) -> list[Any]:
         """The estimators that were fitted on folds for a first stage."""
-        found = [prior for kind, those in self._priors.items() if kind[0] == id(stage) for prior in those]
+        found = [prior for kind, those in self._priors.items() if kind[0] == key_of(stage) for prior in those]
         return [prior.staged.stage.estimator for prior in found if prior is not None]
 
     @property
