@@ -45,15 +45,14 @@ class Evidence:
     remark: str = ""  # another rule than that of the safeguard, in a sentence
 
     @classmethod
-    def of(cls, results: Mapping[str, Any], **rest: Any) -> Self:
-        """The evidence of the ``cv_results_`` of a choice."""
+    def of(cls, results: Mapping[str, Any], options: tuple[str, ...], **rest: Any) -> Self:
+        """The evidence of the ``cv_results_`` of a choice, and the names of its options."""
         sides: dict[str, Any] = {
             name: tuple(None if math.isnan(one) else float(one) for one in results[of])
             for name, of in (("values", "value"), ("leads", "lead"), ("errors", "error"))
         }
         alone = next((float(one) for one in results["first_stage"] if not math.isnan(one)), None)
-        names, rivals = option_names(results["params"]), tuple(results["rival"])
-        return cls(options=names, rivals=rivals, first_stage=alone, **sides, **rest)
+        return cls(options=options, rivals=tuple(results["rival"]), first_stage=alone, **sides, **rest)
 
     def report(self) -> str:
         """A table of the options, what was chosen and why."""

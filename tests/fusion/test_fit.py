@@ -112,7 +112,7 @@ def test_folds_choose_weights_that_clearly_lead():
     kept = ScoreFusion(prior="logistic", normalise="minmax", radius=0.0, cv=None, **QUICK).fit(runs, qrels)
     assert kept.weights_["r0"] <= 0.75 and found.score(later, judged) > kept.score(later, judged) + 0.01
     assert np.isfinite(found.cv_results_["value"]).all() and "Chosen (*)" in found.report()
-    tried = [(one["prior"], one["normalise"], one["radius"], one.get("without")) for one in found.cv_results_["params"]]
+    tried = [(one["prior"], one["normalise"], one["radius"], one["without"]) for one in found.cv_results_["params"]]
     points = [(kind, name, 0.0, None) for kind in ("logistic", "given") for name in ("minmax", "rank", "z")][1:]
     points += [("logistic alone", "minmax", 0.0, None), ("single", "minmax", 0.0, None)]
     kind = tried[len(points)][:2]
@@ -125,7 +125,7 @@ def test_held_out_queries_are_ranked_by_what_the_others_say_and_runs_are_left_ou
     runs, qrels = naive.made(12, (2.0, 0.3, 0.8), seed=5, kept=25)
     found = ScoreFusion(normalise="minmax", cv=12, radius=0.0, **QUICK).fit(runs, qrels)  # each query by itself
     tried = zip(found.cv_results_["params"], found.cv_results_["value"])
-    values = {one.get("without", one["prior"]): value for one, value in tried if one["normalise"] == "minmax"}
+    values = {one["without"] or one["prior"]: value for one, value in tried if one["normalise"] == "minmax"}
 
     def held_out(prior, without=""):
         total = []

@@ -176,9 +176,9 @@ def test_a_choice_over_trees_corrects_their_score_and_keeps_them_as_the_null(sig
         warnings.simplefilter("error", InputWarning)
         cv = RerankerCV(base, cv=3, n_repeats=1).fit(X, y, qid)
     tried = [
-        params.get("radius")
+        params["radius"]
         for params, lead in zip(cv.cv_results_["params"], cv.cv_results_["lead"])
-        if "first_stage" not in params and not np.isnan(lead)
+        if params["first_stage"] is trees and not np.isnan(lead)
     ]
     assert set(tried) == {0.03, 0.1, 0.3, 1.0, 3.0, None}
     splits = list(GroupKFold(4).split(X, y, qid))  # the null is what these trees say of lists they have not seen

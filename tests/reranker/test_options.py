@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from rerank import Reranker, RerankerCV
 from rerank.reranker.data import Arguments, data_of
-from rerank.reranker.evidence import Evidence
+from rerank.reranker.evidence import Evidence, option_names
 from rerank.reranker.selection.options import (
     FEW,
     MARGIN,
@@ -183,7 +183,7 @@ def evidence(pairs, chosen, rivals=None, **more):
     every = [{"radius": 0.01, "margin": 0.1}, {"radius": 0.1, "margin": 0.1}, {"radius": None}][: len(pairs)]
     found = [NOT_TRIED if pair is None else Lead(4.0 + pair[0], 4.0, *pair) for pair in pairs]
     results = cv_results(every, found, rivals or [False] * len(pairs))
-    return Evidence.of(results, statistic="precision@9", chosen=chosen, folds=5, rounds=2, **more)
+    return Evidence.of(results, option_names(every), statistic="precision@9", chosen=chosen, folds=5, rounds=2, **more)
 
 
 def test_a_report_has_one_number_a_row_and_names_what_was_chosen():

@@ -230,6 +230,15 @@ def test_options_without_time_in_the_folds_are_not_tried_and_not_chosen(monkeypa
     assert est.result_.evidence.leads[1] is est.result_.evidence.values[1] is None
 
 
+def test_params_of_all_options_have_one_shape():
+    """Those that an option does not name are the reranker's, not those of the option that was chosen."""
+    grid = [{"margin": [0.1]}, {"radius": [0.3], "window": [2.0]}]
+    found = RerankerCV(clone(FAST).set_params(stat="dcg@3"), grid=grid, cv=2, safeguard=-np.inf).fit(*outliers())
+    known = [{"margin": 0.1, "radius": None, "window": None}, {"margin": "auto", "radius": 0.3, "window": 2.0}]
+    assert found.cv_results_["params"] == known
+    assert all(found.cv_results_[f"param_{name}"] == [one[name] for one in known] for name in known[0])
+
+
 @pytest.mark.parametrize("cv", [3, GroupKFold(3)])
 def test_scores_are_named_as_by_scikit_learn(cv):
     X, y, qid = outliers()

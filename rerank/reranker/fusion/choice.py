@@ -153,8 +153,8 @@ class Posed:
 
     def told(self, point: Weighting) -> dict[str, Any]:
         """A point as ``cv_results_`` has it."""
-        found = {"normalise": point.normaliser, "prior": point.kind, "radius": point.radius}
-        return found if point.without is None else found | {"without": self.plain.names[point.without]}
+        without = None if point.without is None else self.plain.names[point.without]
+        return {"normalise": point.normaliser, "prior": point.kind, "radius": point.radius, "without": without}
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,13 +201,13 @@ def choose(posed: Posed, points: Sequence[Weighting], radii: Sequence[float | No
     best = best_of(trial.options, leads, safeguard)
     results = cv_results([posed.told(point) for point in tried], leads, [one.rival for one in trial.options])
     how: dict[str, Any] = {"folds": cv, "rounds": REPEATS, "safeguard": safeguard, "null": posed.title(home)}
-    evidence = Evidence.of(results, statistic=posed.statistic.name, chosen=best, **how)
+    evidence = Evidence.of(results, tuple(map(posed.title, tried)), statistic=posed.statistic.name, chosen=best, **how)
     return Chosen(
         home if best is None else tried[best],
         best is None,
         tuple(trial.notes()),
         results,
-        replace(evidence, options=tuple(map(posed.title, tried))),
+        evidence,
         losses,
         tuple(splits),
     )

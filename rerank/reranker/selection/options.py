@@ -180,13 +180,13 @@ def cv_results(
     base: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """``cv_results_`` of a choice: lists with an entry for each option, as a data frame takes them. ``rounds`` are the
-    values of each option by deal of the folds, and ``base`` has the parameters that an option does not vary.
+    values of each option by deal of the folds. Every option has all parameters that some option varies: those that it
+    does not name are as in ``base``.
     """
     numbers = {name: [lead[k] for lead in leads] for k, name in enumerate(("value", "first_stage", "lead", "error"))}
     varied = sorted(dict.fromkeys(name for one in params for name in one))
-    values: dict[str, list[Any]] = {
-        f"param_{name}": [one.get(name, base.get(name)) for one in params] for name in varied
-    }
+    whole = [{name: one.get(name, base.get(name)) for name in varied} for one in params]
+    values: dict[str, list[Any]] = {f"param_{name}": [one[name] for one in whole] for name in varied}
     means = numbers["value"]
     values["mean_test_score"] = list(means)
     values["std_test_score"] = [float(np.std(one)) if one else math.nan for one in rounds or [()] * len(leads)]
@@ -194,7 +194,7 @@ def cv_results(
     values["rank_test_score"] = (1 + (order[None, :] < order[:, None]).sum(axis=1)).tolist()
     for k in range(max(map(len, rounds), default=0)):
         values[f"split{k}_test_score"] = [one[k] if k < len(one) else math.nan for one in rounds]
-    return {"params": list(params), **numbers, "rival": list(rivals), **values}
+    return {"params": whole, **numbers, "rival": list(rivals), **values}
 
 
 def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:

@@ -130,12 +130,12 @@ class RerankerCV(Ranker):
     chosen_ : int or None
         Number of the option; None if the first stage was kept.
     cv_results_ : dict of lists
-        For each option ``params``, ``first_stage`` (the statistic of the held-out rows of all folds in one list, or
-        the mean over held-out lists, by the first stage), ``lead``, ``value`` (the first stage's with this lead),
-        ``error`` (standard error of the lead) and ``rival`` (compared only). NaN for an option that was not tried, and
-        without a first stage. As in scikit-learn's ``GridSearchCV`` also ``param_NAME`` of every parameter that some
-        option varies, ``mean_test_score`` (``value``), ``rank_test_score``, and ``split0_test_score`` ... with
-        ``std_test_score``: a split is a deal of all folds, or a fold of a splitter.
+        For each option ``params`` (all of one shape: what some option varies), ``first_stage`` (the statistic of the
+        held-out rows of all folds in one list, or the mean over held-out lists, by the first stage), ``lead``,
+        ``value`` (the first stage's with this lead), ``error`` (standard error of the lead) and ``rival`` (compared
+        only). NaN for an option that was not tried, and without a first stage. As in scikit-learn's ``GridSearchCV``
+        also ``param_NAME`` of every parameter, ``mean_test_score`` (``value``), ``rank_test_score``, and
+        ``split0_test_score`` ... with ``std_test_score``: a split is a deal of all folds, or a fold of a splitter.
     result_, coef_, features_, threshold_, first_stage_, classes_
         Of ``best_estimator_``.
 
@@ -211,7 +211,7 @@ class RerankerCV(Ranker):
             alone = first_stage_kept(best.state_)
             best = restored(alone.with_classes(posed.data.rows, posed.data.y, alone.scores))
         # Nothing is set before the last fit has succeeded, so that all attributes belong to one fit.
-        self._publish(best, trial, chosen, params)
+        self._publish(best, trial, posed, chosen, params)
         # What held-out rows said goes with the result, and so into the model file.
         result = replace(best.result_, evidence=self._evidence(trial, safeguard, best))
         if unsearched(result):
@@ -270,14 +270,16 @@ class RerankerCV(Ranker):
         dealing = (self.cv, self.n_repeats, self.random_state, data.unit, data.rows.there)
         return splits_of(data.X, judged_by(data), units, *dealing)
 
-    def _publish(self, best: Reranker, trial: Trial, chosen: int | None, params: dict[str, Any]) -> None:
+    def _publish(
+        self, best: Reranker, trial: Trial, posed: _PosedChoice, chosen: int | None, params: dict[str, Any]
+    ) -> None:
         self.best_estimator_ = best
         self.first_stage_kept_, self.chosen_ = chosen is None, chosen
         self.best_params_: dict[str, Any] = params
         self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
         tried, rivals = ([getattr(one, side) for one in trial.options] for side in ("params", "rival"))
         rounds = [[one.value for one in trial.rounds.get(k, [])] for k in range(len(tried))]
-        base = best.get_params(deep=False) if self.reranker is None else self.reranker.get_params(deep=False)
+        base = posed.base.get_params(deep=False)
         self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals, rounds, base)
         self.__dict__.pop("feature_names_in_", None)
         copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ blend_weights_ classes_ n_features_in_"
@@ -294,7 +296,8 @@ class RerankerCV(Ranker):
         how["fit_keeps"] = self.best_params_.get("radius") != 0 and best.result_.keeps_first_stage
         how["fit_late"] = how["fit_keeps"] and unsearched(best.result_)
         how["refused"] = tuple(trial.refused)
-        return Evidence.of(self.cv_results_, statistic=statistic.name, chosen=self.chosen_, **how)
+        names = option_names([option.params for option in trial.options])
+        return Evidence.of(self.cv_results_, names, statistic=statistic.name, chosen=self.chosen_, **how)
 
     def report(self) -> str:
         """Statistic, lead and interval of every option on held-out rows, what was chosen and why."""
