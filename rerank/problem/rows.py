@@ -111,7 +111,7 @@ class WrittenRow:
     def read(cls, text: Any, names: Sequence[str], left_out: Sequence[str] = ()) -> WrittenRow:
         """Read such as ``"age >= 2 * income"``, ``"`blood sugar` <= 0"`` or ``"0 <= a + b <= 1"``; else InputError.
 
-        ``left_out`` are columns of the table that get no weight because they hold no numbers, or miss some.
+        ``left_out`` are columns of the table that get no weight because of what they hold.
         """
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"The constraint {text!r} is no text; write one such as 'age >= 2 * income'.")
@@ -241,8 +241,8 @@ class _Reader:
     def column(self, name: str) -> int:
         if name in self.left_out:
             raise InputError(
-                f"The constraint {self.text!r} names the column {name!r}, which holds no numbers or misses some, so "
-                "that it gets no weight; fill its gaps, or leave the constraint out."
+                f"The constraint {self.text!r} names the column {name!r}, which gets no weight because of what it "
+                "holds; leave the constraint out, or give the column as numbers."
             )
         if name not in self.places:
             like = nearest(name, list(self.places))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -65,7 +64,7 @@ class Columns:
     names: tuple[str, ...]  # the inputs, or what the transformer makes of them
     chosen: Indices  # (p,), which of ``names`` can be reranked, ascending
     numeric: Indices  # inputs of numbers that miss none: what first stages of this package learn from
-    left_out: tuple[str, ...] = ()  # inputs that were left out because they hold no numbers or miss some
+    left_out: tuple[str, ...] = ()  # inputs of which nothing is reranked, because of what they hold
     transformer: Any = None  # fitted
     lists: str = ""  # name of the column that held the list ids
     aside: tuple[str, ...] = ()  # columns of list ids and groups: no inputs, and tables may still have them
@@ -78,11 +77,22 @@ class Columns:
     @property
     def squares(self) -> Any:
         """The transformer, if it is :class:`rerank.scorers.Squares`, which a model file holds; else None."""
-        if self.transformer is None:
-            return None
-        from rerank.scorers import Squares
+        return self.transformer if hasattr(self.transformer, "square_of_") else None
 
-        return self.transformer if isinstance(self.transformer, Squares) else None
+    @property
+    def encoded(self) -> Any:
+        """The transformer, if it encodes texts and gaps as first stages do, and so is in a model file; else None."""
+        return self.transformer if hasattr(self.transformer, "rules_") else None
+
+    def of_inputs(self, coef: Floats) -> Floats | None:
+        """Weights of the inputs as weights of what can be reranked; None where one of them is not among it."""
+        if self.transformer is None or self.encoded is None:
+            return coef if self.transformer is None else None
+        places, found = self.encoded.places(), np.zeros(len(self.names))
+        if not {*np.flatnonzero(coef).tolist()} <= places.keys():
+            return None
+        found[list(places.values())] = coef[list(places)]
+        return found
 
     def rows(self, X: Any) -> Rows:
         """The rows of a table with these columns; lists, groups and a saved index may stand beside them."""
@@ -114,10 +124,13 @@ def names_in(stage: Any) -> set[str]:
     return {*map(str, getattr(stage, "feature_names_in_", ()))} or names_in(list(stage.get_params().values()))
 
 
-def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str] = ()) -> Rows:
+def columns_of(
+    X: Any, y: Any = None, features: Any = None, used: Collection[str] = (), weight: Floats | None = None
+) -> Rows:
     """The rows of a training table with the columns that ``features`` names: names, numbers, a mask, a function of the
-    table that gives these, or a transformer. None takes what holds numbers and misses none. A saved index is taken
-    where it is chosen, or among those ``used`` by a first stage.
+    table that gives these, or a transformer. None takes all. Where some of them hold texts or gaps, they are encoded
+    as first stages encode them, with medians of rows that have a ``weight``. A saved index is taken where it is chosen,
+    or among those ``used`` by a first stage.
     """
     table = frames.as_table(X)
     transformer = hasattr(features, "fit") and hasattr(features, "transform")
@@ -129,7 +142,7 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
             features = [names[j] for j in frames.chosen_columns(table, features)]
             index = [name for name in index if name not in features]
         if len(index) < len(names):
-            rows = columns_of(frames.without(table, *index), y, features, names)
+            rows = columns_of(frames.without(table, *index), y, features, names, weight)
             return replace(rows, columns=replace(rows.columns, index=tuple(index)))
     names, frame = frames.names_of(table), frames.is_frame(table)
     if transformer:
@@ -139,27 +152,34 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
             f"X is sparse with {len(names)} columns, and columns that are reranked have to be dense; name these "
             "with features=[...]."
         )
-    if features is None:
-        numeric, left_out = frames.complete(table)
-        saved = [
-            names.index(name) for name in frames.index_of(table)
-        ]  # the first stage names it, or there is nothing else
-        chosen = numeric[~np.isin(numeric, saved)]
-        if not numeric.size:
-            frames.found_numbers(table, range(len(names)))  # says which entry is in the way
-        if left_out and not frame:
-            shown = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
-            warnings.warn(
-                f"X misses values in {len(left_out)} of {len(names)} columns ({shown}), which are not reranked; "
-                "fill them in, or name the columns to rerank with features=[...].",
-                stacklevel=2,
-            )
-        return Rows(table, Columns(names, frame, names, chosen if chosen.size else numeric, numeric, left_out))
-    chosen = frames.chosen_columns(table, features)
-    frames.found_numbers(table, chosen)
-    plain = isinstance(table, np.ndarray) and table.dtype.kind == "O"
-    numeric = chosen if plain else frames.complete(table)[0]
-    return Rows(table, Columns(names, frame, names, chosen, numeric))
+    every, named = np.arange(len(names), dtype=np.intp), features is not None
+    if named:
+        chosen = frames.chosen_columns(table, features)
+    else:  # a saved index is here because the first stage names it, or because there is nothing else
+        saved = [names.index(name) for name in frames.index_of(table)]
+        chosen = every if len(saved) == every.size else np.setdiff1d(every, saved)
+    if named and (frames.is_sparse(table) or (isinstance(table, np.ndarray) and table.dtype.kind == "O")):
+        frames.found_numbers(table, chosen)
+        numeric = every if frames.is_sparse(table) else chosen
+    else:
+        numeric = frames.complete(table)[0]
+    if np.isin(chosen, numeric).all():
+        return Rows(table, Columns(names, frame, names, chosen, numeric))
+    return _encoded(table, Columns(names, frame, names, chosen, numeric), named, weight)
+
+
+def _encoded(table: Any, columns: Columns, named: bool, weight: Floats | None) -> Rows:
+    """The chosen columns of a table, encoded; of columns that are ``named`` none is left out."""
+    from rerank.scorers.table_columns import TableColumns
+
+    made = TableColumns(columns.chosen.tolist()).fit(table, None, weight)
+    out = [int(j) for j in columns.chosen if j in made.left_out_]
+    if named:
+        frames.found_numbers(table, out)  # says what is in the way
+    names = tuple(made.get_feature_names_out(columns.inputs).tolist())
+    left_out = tuple(columns.inputs[j] for j in out)
+    chosen = np.arange(len(names), dtype=np.intp)
+    return Rows(table, replace(columns, names=names, chosen=chosen, left_out=left_out, transformer=made))
 
 
 def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:

@@ -27,7 +27,7 @@ from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
 from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
-from rerank.reranker.columns import Rows, columns_of, lists_of, names_in
+from rerank.reranker.columns import Columns, Rows, columns_of, lists_of, names_in
 from rerank.reranker.members import reranked
 from rerank.statistics import RankStatistic
 
@@ -95,9 +95,16 @@ class Data:
     def reranking(self, features: Any) -> Self:
         """The same rows with other columns to rerank: those that ``features`` names or makes of them."""
         own = self.rows.columns
-        rows = columns_of(self.rows.given, self.y, features, own.inputs)
+        rows = columns_of(self.rows.given, self.y, features, own.inputs, self.sample_weight)
         made = replace(rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index)
         rows = replace(rows, columns=made.called(own.inputs), there=self.rows.there)
+        return self._of(rows)
+
+    def seeing(self, columns: Columns) -> Self:
+        """The same rows with the columns to rerank of other ones of the table."""
+        return self._of(replace(self.rows, columns=columns, _made={}))
+
+    def _of(self, rows: Rows) -> Self:
         found = replace(self, rows=rows, X=rows.reranked(rows.columns.chosen))
         found.__dict__["_evaluators"] = self._evaluators  # of the same lists
         return found
@@ -202,7 +209,9 @@ def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) ->
     gain = gain_of(options["stat"], options["gain"], arguments.sample_weight)
     weighed = replace(arguments, X=without(X, *named), y=y, **sides).present()
     with weighed.counted():
-        rows = columns_of(weighed.X, weighed.y, reranked(stage, options["features"]), used)
+        given = weighed.sample_weight
+        weight = None if given is None else check_weights(given, weighed.X.shape[0])
+        rows = columns_of(weighed.X, weighed.y, reranked(stage, options["features"]), used, weight)
         validate_data(estimator, rows.given, weighed.y, reset=True, skip_check_array=True)
         frame = hasattr(estimator, "feature_names_in_")
         lists = arguments.qid if isinstance(arguments.qid, str) else ""

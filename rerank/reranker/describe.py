@@ -378,10 +378,7 @@ def _remarks(r: Figures) -> list[str]:
             "shortlist."
         )
     if r.left_out:
-        lines.append(
-            f"Not reranked, because they hold no numbers or miss some: {listed(r.left_out)}. "
-            "A column with a number in every row is reranked."
-        )
+        lines.append(f"Not reranked, because of what they hold: {listed(r.left_out)}.")
     if short.constant_features:
         lines.append(f"Constant on the shortlist and left out: {listed(short.constant_features)}.")
     if short.n_duplicates:

@@ -38,7 +38,7 @@ class Figures(Solution):
     theorem: str = ""
     folds: int = 0  # for out-of-fold scores; 0 where the first stage's scores are its own
     grouped: bool = False  # whether rows belonged to groups, which are never in two folds
-    left_out: tuple[str, ...] = ()  # columns that are not reranked: no numbers, or some missing
+    left_out: tuple[str, ...] = ()  # columns that are not reranked, because of what they hold
     ties: Ties = "pessimistic"
     evidence: Evidence | None = None
     said: str = ""  # what stands for the message, where the fit is one of something else, such as runs

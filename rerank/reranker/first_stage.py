@@ -104,7 +104,7 @@ class FirstStage:
     def coef_in(self, columns: Columns) -> Floats | None:
         """Weights of all columns by name: those of the table, or a blend's members; None where it is not affine."""
         if columns.transformer is None or columns.transformer is not self.estimator:
-            return self.coef if columns.transformer is None else None
+            return None if self.coef is None else columns.of_inputs(self.coef)
         return np.asarray(self.estimator.weights / self.scale)
 
     def weights_of(self, columns: Columns) -> Floats | None:

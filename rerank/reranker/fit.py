@@ -413,7 +413,9 @@ def _notes(stated: Stated) -> list[str]:
     data, task, clock, first = stated.data, stated.task, stated.clock, stated.first
     problem, statistic = stated.training.problem, task.statistic
     notes = [*data.notes, *(() if first is None else (*first.stage.notes, *first.notes))]
-    notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
+    columns = data.rows.columns
+    notes += [] if columns.squares is None else [columns.squares.told()]
+    notes += [] if columns.encoded is None else [columns.encoded.told(columns.inputs)]
     if clock.remaining <= 0:
         notes += [
             Note(

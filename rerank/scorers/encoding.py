@@ -22,8 +22,9 @@ LEAST_ROWS, LEAST_SHARE, MOST_LEVELS, LONGEST = 10, 0.005, 50, 1000
 NEARLY_ALL = 0.9  # a column of which so many of the rows have a text of their own is a name or an id
 
 DATE, OWN, CONSTANT, EMPTY = "a date", "nearly a text for each row", "constant", "no value"
+NOT_ASKED = "not asked for"
 RARE, OTHER_KIND = f"no text in {LEAST_ROWS} rows", "neither numbers nor text"
-REASONS = (DATE, OWN, CONSTANT, EMPTY, RARE, OTHER_KIND)  # why a column is left out
+REASONS = (DATE, OWN, CONSTANT, EMPTY, RARE, OTHER_KIND, NOT_ASKED)  # why a column is left out
 
 _CONTAINERS = (list, tuple, dict, set, np.ndarray)
 _DATES = (datetime.date, datetime.time, datetime.timedelta)
@@ -53,20 +54,26 @@ class TextLevels(NamedTuple):
 
     def names(self, name: str) -> list[str]:
         """Names of the encoded columns."""
-        each = [f"{name}={name_of(level)}" for level in self.levels]
+        each = [f"{name} = {name_of(level)}" for level in self.levels]
         return each + [f"{name} is another text"] * self.others + [f"{name} is missing"] * self.gaps
 
 
 Rule = Numbers | TextLevels
 
 
-def learned(X: Any, weight: Floats | None, names: Sequence[str]) -> tuple[list[Rule], dict[int, str]]:
-    """How each column of a table (n, d) is encoded, and why the others are left out; ``names`` are for messages. The
-    median that fills gaps is weighted by ``weight`` (n,); a text is counted by rows.
+def learned(
+    X: Any, weight: Floats | None, names: Sequence[str], columns: Sequence[int] | None = None
+) -> tuple[list[Rule], dict[int, str]]:
+    """How each column of a table (n, d) is encoded, or each of ``columns``, and why the others are left out; ``names``
+    are for messages. The median that fills gaps is weighted by ``weight`` (n,); a text is counted by rows.
     """
     rules: list[Rule] = []
     left_out: dict[int, str] = {}
+    asked = range(X.shape[1]) if columns is None else frozenset(map(int, columns))
     for j in range(X.shape[1]):
+        if j not in asked:
+            left_out[j] = NOT_ASKED
+            continue
         values = _numbers(X, j, names[j])
         found = _of_texts(j, entries(column(X, j))) if values is None else _of_numbers(j, values, weight)
         if isinstance(found, str):
@@ -215,7 +222,7 @@ def learned_in_words(rules: Sequence[Rule], left_out: dict[int, str], names: Seq
     kinds = [(count, word) for count, word in zip(counts, ("numbers", "text")) if count]
     whole = f"{len(rules)} column{'s' * (len(rules) != 1)}"
     parts = f" of {kinds[0][1]}" if len(kinds) == 1 else ": " + ", ".join(f"{count} of {word}" for count, word in kinds)
-    left = [f"{names[j]} ({why})" for j, why in left_out.items()]
+    left = [f"{names[j]} ({why})" for j, why in left_out.items() if why != NOT_ASKED]
     more = f", and {len(left) - 10} more" if len(left) > 10 else ""
     tail = f"; left out: {', '.join(left[:10])}{more}" if left else ""
     cure = " Give dates as numbers, such as days since the first of them." if DATE in left_out.values() else ""

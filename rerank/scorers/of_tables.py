@@ -44,10 +44,10 @@ class OfTables(BaseEstimator):
         taken = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": "allow-nan"}
         return validate_data(self, X, *labels, reset=fitting, **taken)
 
-    def _learn_rules(self, table: Any, weight: Floats | None) -> list[Rule]:
-        """Learn how each column is encoded, and which are left out."""
+    def _learn_rules(self, table: Any, weight: Floats | None, columns: Sequence[int] | None = None) -> list[Rule]:
+        """Learn how each column is encoded, or each of some, and which are left out."""
         names = self._names()
-        rules, self.left_out_ = encoding.learned(table, weight, names)
+        rules, self.left_out_ = encoding.learned(table, weight, names, columns)
         self.rules_ = rules
         if not rules:
             why = ", ".join(f"{names[j]!r}: {reason}" for j, reason in list(self.left_out_.items())[:5])

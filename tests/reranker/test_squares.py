@@ -84,7 +84,7 @@ def test_files_without_squares_are_read_as_before(tmp_path):
     est = Reranker(solver="search", **OPTIONS["free"]).fit(X, y)
     est.save(tmp_path / "m.json")
     body = json.loads((tmp_path / "m.json").read_text())
-    assert body["schema"] == 3
+    assert body["schema"] == 4
     (tmp_path / "old.json").write_text(json.dumps(signed({**body, "schema": 2})))
     np.testing.assert_array_equal(rerank.load(tmp_path / "old.json").rank(X), est.rank(X))
 

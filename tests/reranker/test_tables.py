@@ -1,5 +1,7 @@
 """Tables and first stages of other packages: the first stage sees the table, the reranked columns are numbers."""
 
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -10,12 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
-from rerank import Reranker, RerankerCV, load
+from rerank import Reranker, RerankerCV, load, verify
 from rerank.io import Table
-from rerank.io.frames import found_numbers, names_of
+from rerank.io.frames import names_of
 from rerank.reranker.columns import columns_of
 from rerank.reranker.estimator import fit_table
+from rerank.reranker.files import model_file
 from rerank.reranker.first_stage import FirstStage
+from tests.cases.mutants import signed
 from tests.cases.refuses import refuses
 
 N = 120
@@ -58,20 +62,63 @@ def fitted(X, y, **options):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_columns_without_numbers_or_with_holes_are_left_out_and_named(library):
+def test_texts_and_gaps_are_reranked_as_columns_made_by_hand(library, tmp_path):
     X, y = frame(library)
-    est = fitted(X, y, first_stage="size")
-    left = {"colour", "holed"} | ({"seen"} if library == "pandas" else set())
-    assert set(est.result_.left_out) == left
-    assert set(est.features_) <= {"age", "size", "flag", "count"}
-    names = names_of(X)
-    plain = np.column_stack(
-        [found_numbers(X, [j])[:, 0] for j, name in enumerate(names) if name in ("age", "size", "flag", "count")]
+    age, size, colour, holed, flag, _ = parts()
+    known, middle = ~np.isnan(holed), np.nanmedian(holed)
+    made = {"age": age, **{f"colour = {one}": colour == one for one in ("blue", "green", "red")}, "size": size}
+    made |= {
+        "holed": np.where(known, holed, middle),
+        "holed is missing": ~known,
+        "flag": flag,
+        "count": np.arange(N) % 7,
+    }
+    row = "`colour = red` >= `holed is missing`"
+    est = fitted(X, y, first_stage="size", constraints=[row])
+    assert set(est.result_.left_out) == ({"seen"} if library == "pandas" else set())
+    names = est.state_.columns.names
+    assert set(names) == set(made) and set(est.features_) <= set(made)
+    plain = np.column_stack([made[name] for name in names]).astype(float)
+    by_place = {name: f"x{j}" for j, name in enumerate(names)}
+    twin = fitted(
+        plain,
+        y,
+        first_stage=by_place["size"],
+        constraints=[f"{by_place['colour = red']} >= {by_place['holed is missing']}"],
     )
-    twin = fitted(plain, y, first_stage=lambda table: table[:, 1])  # that is "size" too
     assert est.result_.value == twin.result_.value
+    np.testing.assert_array_equal(est.coef_, twin.coef_)
     np.testing.assert_array_equal(est.rank(X), twin.rank(plain))
-    assert est.coef_.size == len(names) and est.coef_[names.index("colour")] == 0
+    est.save(tmp_path / "m.json")
+    new, _ = frame(library, 1)  # gaps and texts of rows to come
+    np.testing.assert_array_equal(load(tmp_path / "m.json").decision_function(new), est.decision_function(new))
+    assert names_of(est.contributions(new)) == names_of(load(tmp_path / "m.json").contributions(new))
+    named = fitted(X, y, first_stage="size", features=["colour", "age"])
+    assert named.state_.columns.names == tuple(name for name in names if name == "age" or name.startswith("colour"))
+
+
+@pytest.mark.parametrize("names", ["abc", None], ids=["frame", "array"])
+def test_a_table_with_a_gap_in_every_column_is_corrected_in_folds_too_and_verified(names, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=200) > 1.5).astype(int)
+    X[[3, 4, 5], [0, 1, 2]] = np.nan
+    table = X if names is None else pandas.DataFrame(X, columns=list(names))
+    weight = rng.integers(1, 4, 200)
+    names = names or ["x0", "x1", "x2"]
+    for first_stage in ("logistic", "trees"):
+        base = Reranker("precision@20", first_stage=first_stage, solver="search", node_limit=0, radius=0.3)
+        chosen = RerankerCV(base, grid={"radius": [0.3]}, cv=3, n_repeats=1, safeguard=-np.inf)
+        est = chosen.fit(table, y, sample_weight=weight).best_estimator_
+        assert est.reranks_ and est.state_.columns.names[:2] == (names[0], f"{names[0]} is missing")
+        est.save(tmp_path / "m.json")
+        read = Table(table, y.astype(float), None, None, tuple(names), sample_weight=weight.astype(float))
+        found = verify(tmp_path / "m.json", read)
+        assert found.holds, found
+        body = json.loads((tmp_path / "m.json").read_text())
+        body["settings"]["encoded.columns.0.fill"] = {"hex": (0.5).hex()}
+        assert not verify(model_file.from_dict(signed(body)), read).holds
 
 
 def test_a_pipeline_by_column_name_sees_the_whole_frame(tmp_path):

@@ -67,8 +67,8 @@ def test_it_says_which_columns_it_saw():
         "row), seen (a date), one (constant). Give dates as numbers, such as days since the first of them."
     )
     assert ", ".join(fitted.get_feature_names_out()) == (
-        "age, age is missing, colour=blue, colour=green, colour=red, colour is another text, colour is missing, size, "
-        "flag, age^2, size^2"
+        "age, age is missing, colour = blue, colour = green, colour = red, colour is another text, colour is missing, "
+        "size, flag, age^2, size^2"
     )
     assert fitted.coef_.shape == (1, 11)
 
@@ -156,7 +156,7 @@ def test_frequent_texts_have_a_column_and_50_at_most():
     texts = np.repeat([f"t{j:02d}" for j in range(60)], np.arange(6, 66)).astype(object)
     y = np.random.default_rng(0).integers(0, 2, texts.size)
     names = TableLogistic().fit(texts[:, None], y).get_feature_names_out().tolist()
-    assert names == [f"x0=t{j:02d}" for j in range(10, 60)] + ["x0 is another text"]
+    assert names == [f"x0 = t{j:02d}" for j in range(10, 60)] + ["x0 is another text"]
     few = TableLogistic().fit(np.column_stack([texts[:30], np.arange(30.0)]).astype(object), y[:30])
     assert few.left_out_ == {0: "no text in 10 rows"}
 
@@ -217,7 +217,7 @@ def test_categories_dates_and_what_is_neither():
     )
     fitted = TableLogistic().fit(X, y)
     names = fitted.get_feature_names_out().tolist()
-    told = "code=0, code=1, text=a, text=b, text is missing, yes, yes is missing, object, object is missing"
+    told = "code = 0, code = 1, text = a, text = b, text is missing, yes, yes is missing, object, object is missing"
     assert names[3:] == told.split(", ")
     dates = dict.fromkeys((5, 6, 7), "a date")
     assert names[0].startswith("cut=(")

@@ -23,8 +23,8 @@ from rerank.reranker.blend import Blend
 from rerank.reranker.columns import Columns
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
-from rerank.reranker.files.model_file import COLUMNS, SQUARES, ModelDocument, usable
-from rerank.reranker.files.stages import asked_as, kinds_of_stage, of_entries
+from rerank.reranker.files.model_file import COLUMNS, ENCODED, SQUARES, ModelDocument, usable
+from rerank.reranker.files.stages import asked_as, kinds_of_rules, kinds_of_stage, of_entries
 from rerank.reranker.first_stage import FirstStage, of_tables
 from rerank.reranker.members import MEMBERS, by_members
 from rerank.reranker.options import KEPT
@@ -33,6 +33,7 @@ from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.solve.program import FORMULATIONS, SIZES
 from rerank.reranker.state import CUTS, FittedState, from_flat
 from rerank.reranker.task import task_of
+from rerank.scorers.encoding import NOT_ASKED
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
 
 NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")  # packages on which the numbers of a fit depend
@@ -59,7 +60,8 @@ _SEVERAL: dict[Any, tuple[Any, Any]] = {  # holder in JSON, and the type of what
 def document(state: FittedState) -> ModelDocument:
     """The fitted state as a model document."""
     stage, statistic = state.first_stage, state.task.quoted
-    if state.columns.transformer is not state.columns.squares and not state.task.members:
+    known = state.columns.squares, state.columns.encoded
+    if state.columns.transformer not in (None, *known) and not state.task.members:
         raise NotSupportedError(
             "A model whose columns are made by a transformer, other than rerank.scorers.Squares, cannot be written to "
             "a file; transform the table first, and fit on what comes out."
@@ -103,7 +105,8 @@ def document(state: FittedState) -> ModelDocument:
 
 def _settings(state: FittedState, signs: Indices) -> dict[str, Any]:
     """The entries of a document that the schema does not name; ``signs`` are those of the used columns."""
-    task, stage, labels, squares = state.task, state.first_stage, state.labels, state.columns.squares
+    task, stage, labels = state.task, state.first_stage, state.labels
+    squares, encoded = state.columns.squares, None if state.task.members else state.columns.encoded
     positive = task.given["positive"] if isinstance(task.given["positive"], bool) else "signs"
     if signs.size:  # one value for all used columns, or a sign for each
         positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
@@ -124,6 +127,7 @@ def _settings(state: FittedState, signs: Indices) -> dict[str, Any]:
         **{f"constraint.{number}": text for number, text in enumerate(task.constraints)},
         **({} if table is None else flattened(table.to_dict(), TABLE)),
         **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
+        **({} if encoded is None else flattened(encoded.to_dict(), ENCODED)),
         **({"features": MEMBERS} if task.members else {}),
         **({} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}),
         **({} if state.classes is None else state.classes.to_flat()),
@@ -177,6 +181,7 @@ def columns_of(doc: ModelDocument) -> Columns:
     names, lists, frame = doc.feature_names, doc.settings.get("qid_column"), doc.settings.get("named_features", True)
     every = np.arange(len(names), dtype=np.intp)
     made: Any = None
+    left_out: tuple[str, ...] = ()
     chosen = every if doc.reranked is None else doc.reranked
     if entries := gathered(doc.settings, SQUARES):
         from rerank.scorers import Squares
@@ -187,23 +192,44 @@ def columns_of(doc: ModelDocument) -> Columns:
         if frame:
             made.feature_names_in_ = np.array(names, dtype=object)
         chosen = np.arange(doc.n_made, dtype=np.intp)
+    elif entries := gathered(doc.settings, ENCODED):
+        from rerank.scorers.table_columns import TableColumns
+
+        made = TableColumns.from_dict({"left_out": []} | nested(entries))
+        if made.n_features_in_ != len(names):
+            raise _unusable(f"it encodes {made.n_features_in_} columns, and there are {len(names)}")
+        made.feature_names_in_ = np.array(names, dtype=object)
+        left_out = tuple(names[j] for j, why in made.left_out_.items() if why != NOT_ASKED)
+        chosen = np.arange(doc.n_made, dtype=np.intp)
     elif by_members(doc.settings.get("features")):
         made = _blend_of(doc, Columns(names, frame, names, every, every))
         chosen = np.arange(doc.n_made, dtype=np.intp)
     lists = lists if isinstance(lists, str) else ""
     beside: dict[str, Any] = {"transformer": made, "lists": lists, "aside": (lists,) if lists else ()}
-    return Columns(names, frame, names, chosen, every, **beside).called(names)
+    return Columns(names, frame, names, chosen, every, left_out, **beside).called(names)
 
 
 def kinds_of(doc: ModelDocument) -> dict[str, ColumnKind]:
     """What the columns of a table hold for this model, in their order, without those that it never looks at."""
     columns = columns_of(doc)
     names, stage = doc.feature_names, _stage_of(doc, None, columns)
-    complete = columns.chosen.tolist() if columns.squares is None else columns.squares.columns_.tolist()
-    complete = [] if by_members(doc.settings.get("features")) else complete
-    found = {} if stage is None else kinds_of_stage(stage, columns)
-    found |= dict.fromkeys(complete, COMPLETE)
+    if by_members(doc.settings.get("features")):
+        own: dict[int, ColumnKind] = {}
+    elif columns.encoded is not None:
+        own = kinds_of_rules(columns.encoded.rules_)
+    else:
+        complete = columns.chosen if columns.squares is None else columns.squares.columns_
+        own = dict.fromkeys(complete.tolist(), COMPLETE)
+    found = own | ({} if stage is None else kinds_of_stage(stage, columns))
+    found |= {at: kind for at, kind in own.items() if kind is COMPLETE}
     return {names[j]: found[j] for j in sorted(found)}
+
+
+def _asked_for(columns: Columns) -> list[int] | None:
+    """The columns that were named of those encoded; None for all."""
+    left_out = {} if columns.encoded is None else columns.encoded.left_out_
+    named = NOT_ASKED in left_out.values()
+    return [j for j in range(len(columns.inputs)) if left_out.get(j) != NOT_ASKED] if named else None
 
 
 def result_of(doc: ModelDocument) -> Result:
@@ -326,7 +352,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
             "first_stage": doc.first_stage or first_stage,
             "positive": positive,
-            "features": columns.squares or doc.settings.get("features"),
+            "features": columns.squares or _asked_for(columns) or doc.settings.get("features"),
             "constraints": [text for _, text in constraints],
             "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},

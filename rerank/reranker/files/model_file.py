@@ -32,12 +32,14 @@ from rerank.io.bounded import MAX_TEXT, parsed_json, read_bytes
 from rerank.io.margin import Margin
 
 FORMAT = "exact-rerank model"
-SCHEMA = 3
+SCHEMA = 4
 WRITTEN_BY = "pass a file written by save or by rerank fit"
 SINCE_2 = ("prior_scores", "reranked")  # fields that files of schema 1 do not hold
 SOMETIMES = "member_scores"  # a field that a file holds only where it has a value
 SQUARES = "squares"
 """Entries of ``settings`` below this name are the squares of columns, which files of schema 1 and 2 do not hold."""
+ENCODED = "encoded"
+"""Entries below this name say how texts and gaps are reranked, which files before schema 4 do not hold."""
 
 # What entries of ``settings`` are: true or false, a text, a finite number; with "?" also null.
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "people_column", "positive_label")
@@ -112,8 +114,10 @@ class ModelDocument:
 
     @property
     def n_made(self) -> int:
-        """Number of columns that can be reranked: those of the table, or columns of it and their squares."""
+        """Number of columns that can be reranked: those of the table, or what is made of them."""
         made = [name for name in self.settings if name.startswith((f"{SQUARES}.columns.", f"{SQUARES}.square_of."))]
+        if isinstance(width := self.settings.get(f"{ENCODED}.width"), int):
+            return width
         if self.settings.get("features") is not None:
             made = [name for name in self.settings if _WEIGHT.fullmatch(name)]
         return len(made) or len(self.feature_names)

@@ -1,6 +1,6 @@
 """First stages that are stored as entries of a model file: scorers of tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from rerank.io.levels import name_of
 from rerank.reranker.blend import Blend
 from rerank.reranker.columns import Columns
 from rerank.reranker.first_stage import MEMORISES, FirstStage, is_own_name, of_tables, variant_name
+from rerank.scorers.encoding import Rule
 
 # Lists of a state that may be empty, and then have no entry.
 _OF_TREES, _OF_LOGISTIC = ("left_out",), ("columns", "left_out", "centre", "square_of")
@@ -82,6 +83,11 @@ def kinds_of_stage(stage: FirstStage, columns: Columns) -> dict[int, ColumnKind]
         return found | {at: COMPLETE for own in each for at, kind in own.items() if kind is COMPLETE}
     if table is None or table.rules_ is None:
         return dict.fromkeys(range(len(columns.inputs)), COMPLETE)
-    levels = {rule.at: getattr(rule, "levels", ()) for rule in table.rules_}
+    return kinds_of_rules(table.rules_)
+
+
+def kinds_of_rules(rules: Sequence[Rule]) -> dict[int, ColumnKind]:
+    """What columns hold that are encoded by these rules."""
+    levels = {rule.at: getattr(rule, "levels", ()) for rule in rules}
     texts = {at: [name_of(one) for one in own if not isinstance(one, float)] for at, own in levels.items()}
     return {at: ColumnKind(bool(own), known=frozenset(own)) for at, own in texts.items()}

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.certificate import load_proof, verify_proof
 from rerank.certificate.lists import ideal_value
 from rerank.errors import CertificateError, InputError
-from rerank.io.frames import is_frame, is_sparse
+from rerank.io.frames import complete, is_frame, is_sparse
 from rerank.io.labels import TwoLabels
 from rerank.io.table import Table
 from rerank.problem import Problem, Proof
@@ -29,13 +29,12 @@ from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.blend import of_members
 from rerank.reranker.clock import Clock
-from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.files import document as documents
 from rerank.reranker.files import model_file
 from rerank.reranker.files.card import verified_card
-from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
+from rerank.reranker.files.model_file import ENCODED, SQUARES, ModelDocument, usable
 from rerank.reranker.files.report import Check, Report, Unchecked
 from rerank.reranker.first_stage import name_of
 from rerank.reranker.fit import concluded
@@ -73,7 +72,7 @@ IDLE |= {"file": {"start_value", "start_accepted"}}
 
 ROUNDED = (
     *(f"result.{name}" for name in ("statistic", "first_stage_statistic", "value", "bound")),
-    *(f"settings.{name}" for name in (CUTS, SQUARES)),
+    *(f"settings.{name}" for name in (CUTS, SQUARES, ENCODED)),
 )
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
 KEPT_BY_ROWS = "held-out rows kept the first stage, so that nothing is said of other weights"
@@ -290,6 +289,13 @@ def _fitted_again(
     columns = again.columns.called(tuple(table.feature_names))
     if columns.squares is not None:
         columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
+    elif columns.encoded is not None and not again.task.members:
+        known, used = columns.encoded.left_out_, [rule.at for rule in columns.encoded.rules_]
+        made = type(columns.encoded)(used).fit(data.rows.given, None, data.sample_weight)
+        made.left_out_ = {
+            j: known.get(j, why) for j, why in made.left_out_.items()
+        }  # columns that a model does not read
+        columns = replace(columns, transformer=made)
     return replace(
         again,
         columns=columns,
@@ -328,13 +334,15 @@ def _as_recorded(again: Result, stated: Result, left_out: tuple[str, ...]) -> Re
 
 
 def _left_out(doc: ModelDocument, stated: Result, data: Data) -> tuple[str, ...]:
-    """The columns of the table that cannot be reranked; none where columns were named."""
+    """The columns of the table that are not reranked; none where columns were named."""
     given = data.rows.given
+    if data.rows.columns.encoded is not None:
+        return data.rows.columns.left_out
     plain = not is_sparse(given) and (is_frame(given) or given.dtype.kind == "f")
     if not (plain and stated.left_out and doc.reranked is not None):
         return ()
-    every = columns_of(given).columns
-    return every.left_out if np.array_equal(every.chosen, doc.reranked) else ()
+    every, left_out = complete(given)  # files before schema 4 take no column with a gap
+    return left_out if np.array_equal(every, doc.reranked) else ()
 
 
 def _of_file(findings: _Findings, problem: Problem, *_: Any) -> Solution:

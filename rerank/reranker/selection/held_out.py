@@ -21,7 +21,7 @@ from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.blend import Scaled, Weighing
 from rerank.reranker.clock import Clock
-from rerank.reranker.columns import Rows
+from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged, unscored
 from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage, is_auto, is_blend, is_fitted, key_of, memorises
@@ -51,10 +51,13 @@ class Fold:
     held: Data
     name: str
 
-    def reranking(self, features: Any) -> Self:
-        """The same rows with other columns to rerank. What a transformer learns, it learns of the training rows."""
+    def reranking(self, features: Any, columns: Columns) -> Self:
+        """The same rows with other columns to rerank, ``columns`` on all rows. What a transformer learns, it learns of
+        the training rows; texts and gaps have the same columns in all folds, which constraints and signs name.
+        """
         with naming(f"the training rows of {self.name}"):
-            learn = self.learn.reranking(features)
+            encoded = columns.encoded is not None
+            learn = self.learn.seeing(columns) if encoded else self.learn.reranking(features)
         return replace(
             self, learn=learn, held=replace(self.held, rows=replace(self.held.rows, columns=learn.rows.columns))
         )
@@ -321,7 +324,7 @@ class Folds:
         parts = [part_of(data, split.train, gain, name) for split, name in zip(splits, names)]
         folds = [Fold(part, data.some(split.test), name) for part, split, name in zip(parts, splits, names)]
         self._own: Divided = data, folds
-        if data.rows.columns.transformer is not None:
+        if data.rows.columns.transformer is not None and data.rows.columns.encoded is None:
             self._own = self._reranking(reranked(base.first_stage, base.features))
         self._divided = {self._reranked(self._given): self._own}
         searches = base.solver == "search" or (base.presolve and base.solver != "none")
@@ -386,7 +389,8 @@ class Folds:
 
     def _reranking(self, features: Any) -> Divided:
         data, folds = self._own
-        return data.reranking(features), [fold.reranking(features) for fold in folds]
+        found = data.reranking(features)
+        return found, [fold.reranking(features, found.rows.columns) for fold in folds]
 
     def _prior(self, task: Task, folds: Sequence[int], divided: Divided) -> list[Prior | None]:
         """First-stage scores of some folds; fewer if the time is over. A prior of weights has those of the columns."""
