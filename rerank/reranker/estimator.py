@@ -115,8 +115,9 @@ class Reranker(RerankerOptions, Ranker):
         Whether first-stage scores of training rows are out-of-fold, by 5 folds or the number given. "auto": with a
         radius, and for estimators of others that are not fitted yet.
     features : None, names, numbers, mask, callable, transformer or "members"
-        Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
-        transformer makes columns of the table, such as thresholds; :class:`rerank.scorers.Squares` is kept in files.
+        Columns that are reranked; the first stage sees all. None takes all. Gaps and texts are encoded as in
+        :class:`rerank.scorers.TableLogistic`, as columns such as ``region = B`` and ``year is missing``. A transformer
+        makes columns of the table, such as thresholds; :class:`rerank.scorers.Squares` is kept in files.
         "members", with a blend as first stage, searches the blend exactly: the columns are its members' out-of-fold
         scores, each of deviation 1 and by its own name in ``constraints``, with weights from 0 on (``positive`` may
         hold other signs). The bound is that of no blend of these scores. Rows to come are scored by members fitted on

@@ -220,7 +220,7 @@ def test_categories_dates_and_what_is_neither():
     told = "code = 0, code = 1, text = a, text = b, text is missing, yes, yes is missing, object, object is missing"
     assert names[3:] == told.split(", ")
     dates = dict.fromkeys((5, 6, 7), "a date")
-    assert names[0].startswith("cut=(")
+    assert names[0].startswith("cut = (")
     assert fitted.left_out_ == {**dates, 8: "neither numbers nor text", 9: "no value"}
     arrays = TableLogistic().fit(np.column_stack([times.to_numpy().astype(object), y]).astype(object), y)
     assert set(arrays.left_out_) <= {0}

@@ -292,9 +292,8 @@ def _fitted_again(
     elif columns.encoded is not None and not again.task.members:
         known, used = columns.encoded.left_out_, [rule.at for rule in columns.encoded.rules_]
         made = type(columns.encoded)(used).fit(data.rows.given, None, data.sample_weight)
-        made.left_out_ = {
-            j: known.get(j, why) for j, why in made.left_out_.items()
-        }  # columns that a model does not read
+        # A model does not read the columns that it leaves out.
+        made.left_out_ = {j: known.get(j, why) for j, why in made.left_out_.items()}
         columns = replace(columns, transformer=made)
     return replace(
         again,
