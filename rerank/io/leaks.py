@@ -1,4 +1,4 @@
-"""Columns that are the label again, or number the rows in an order that knows it."""
+"""Columns that are the label again, separate it, or number the rows in an order that knows it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,9 @@ NUMBERS = {"id", "idx", "index", "key", "no", "nr", "num", "number", "record", "
 
 
 def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: Floats) -> list[Note]:
-    """A sentence for each column that is a one-to-one copy of the label, or a numbering that orders it. ``names`` are
-    those of all columns, ``which`` the columns that are looked at, ``y`` the grades (n,). Rows in which a copy misses
-    its value are not looked at.
+    """A sentence for each column that is a one-to-one copy of the label, separates relevant rows from the others by a
+    cut or by its values, or is a numbering that orders the label. ``names`` are those of all columns, ``which`` the
+    columns that are looked at, ``y`` the grades (n,). Rows in which a column misses its value are not looked at.
     """
     if is_sparse(table) or not _tells(y):
         return []
@@ -41,10 +41,14 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
         values = _values(few, int(j))
         known = _known(values)
         # Whether some of the rows leave it possible.
-        if not (_copies(values[known], own[known]) or _copies(known, own > own.min()) or _distinct(values)):
+        parted = _parted(values[known], own[known] > own.min())
+        if not (parted or _copies(values[known], own[known]) or _copies(known, own > own.min()) or _distinct(values)):
             continue
-        if what := _leak(_values(table, int(j)), names[int(j)], y):
-            told = f"The column {names[int(j)]!r} {what}. Leave it out of X (--features names the columns to use)."
+        values, then = _values(table, int(j)), "Leave"
+        if not (what := _leak(values, names[int(j)], y)):
+            what, then = _separation(values, y, len(which)), "If it is known only with the label, leave"
+        if what:
+            told = f"The column {names[int(j)]!r} {what}. {then} it out of X (--features names the columns to use)."
             found.append(Note(told, LEAK))
     return found
 
@@ -53,24 +57,33 @@ def _tells(y: Floats) -> bool:
     """Whether there are so many rows that no column agrees with the labels by chance. Where most labels are distinct,
     as utilities are, every column without equal values is a copy in another coding.
     """
+    kinds = np.unique(y).size
+    return 1 < kinds <= y.size / 2 and _orders(y) > -log(CHANCE)
+
+
+def _orders(y: NDArray[Any]) -> float:
+    """The logarithm of the number of orders of these labels."""
     counts = np.unique(y, return_counts=True)[1]
-    orders = lgamma(y.size + 1) - sum(lgamma(count + 1) for count in counts.tolist())
-    return 1 < counts.size <= y.size / 2 and orders > -log(CHANCE)
+    return lgamma(y.size + 1) - sum(lgamma(count + 1) for count in counts.tolist())
 
 
 def _possible(table: Any, which: Indices, y: Floats) -> Iterator[int]:
     """The columns that may be leaks: of an array of numbers those that have gaps, or are whole numbers, or one number
-    for each label. Most of very many columns are none of these, and all are seen at once.
+    for each label, or have a cut between the labels. Most of very many columns are none of these, and all are seen at
+    once.
     """
     if not isinstance(table, np.ndarray) or table.dtype.kind not in "biuf":
         yield from which.tolist()
         return
     _, first, codes = np.unique(y, return_index=True, return_inverse=True)
+    relevant = y > y.min()
     for begin in range(0, which.size, AT_ONCE):
         part = which[begin : begin + AT_ONCE]
         block = table[:, part].astype(np.float64)
         whole, one_each = (block == np.floor(block)).all(axis=0), (block == block[first[codes]]).all(axis=0)
-        yield from part[whole | one_each | ~np.isfinite(block).all(axis=0)].tolist()
+        ends = [(block[rows].min(axis=0), block[rows].max(axis=0)) for rows in (relevant, ~relevant)]
+        cut = (ends[0][0] > ends[1][1]) | (ends[0][1] < ends[1][0])
+        yield from part[whole | one_each | cut | ~np.isfinite(block).all(axis=0)].tolist()
 
 
 def _values(table: Any, j: int) -> NDArray[Any]:
@@ -117,6 +130,33 @@ def _copies(values: NDArray[Any], y: NDArray[Any]) -> bool:
     _, first, codes = np.unique(y, return_index=True, return_inverse=True)
     stands = values[first]
     return len(set(stands.tolist())) == stands.size and bool(np.all(values == stands[codes]))
+
+
+def _parted(values: NDArray[Any], relevant: NDArray[np.bool_]) -> str:
+    """How the values separate the relevant rows from the others, in words; empty if they do not."""
+    own, other = values[relevant], values[~relevant]
+    if not own.size or not other.size:
+        return ""
+    if values.dtype.kind == "f":
+        if own.min() > other.max():
+            return f"{own.min():g} or more for relevant rows, less for the others"
+        if own.max() < other.min():
+            return f"{own.max():g} or less for relevant rows, more for the others"
+    levels, shared = set(own.tolist()), set(other.tolist())
+    return "" if levels & shared else f"none of its {len(levels | shared)} values is of both kinds of rows"
+
+
+def _separation(values: NDArray[Any], y: Floats, columns: int) -> str:
+    """A separation of the labels that so many columns have not by chance, in words; empty without one."""
+    known = _known(values)
+    values, relevant = values[known], y[known] > y.min()
+    if not (told := _parted(values, relevant)):
+        return ""
+    # A cut has two sides, and each of so many values may be of relevant rows or of the others.
+    ways = log(2) * (1 if "relevant" in told else np.unique(values).size)
+    if _orders(relevant) - ways - log(columns) <= -log(CHANCE):
+        return ""
+    return f"tells the label without a mistake ({told})"
 
 
 def _distinct(values: NDArray[Any]) -> bool:

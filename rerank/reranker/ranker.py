@@ -301,7 +301,7 @@ class Ranker(ShownMixin, BaseEstimator):
         return added
 
     def plot(self, X: Any, y: ArrayLike, ax: Any = None, qid: ArrayLike | str | None = None) -> Any:
-        """Relevant rows found by row looked at, of one list: the fit, its first stage and the ideal.
+        """Relevant rows found by row looked at, of one list: the fit, its first stage if that is another, and the ideal.
 
         Returns the axes (:func:`rerank.plots.cumulative_gain`). Lists as in :meth:`rank`.
 
@@ -315,8 +315,10 @@ class Ranker(ShownMixin, BaseEstimator):
         rows = self._one_list(X, qid)
         grades = labels_of(y, rows.n, self.state_.labels)
         first = self.state_.first(rows)
-        curves = {"fitted": self.state_.list_scores(rows, None, first)}
-        if first is not None:
+        scores = self.state_.list_scores(rows, None, first)
+        same = first is not None and np.array_equal(scores, first)
+        curves = {"fitted, as the first stage" if same else "fitted": scores}
+        if first is not None and not same:
             curves["first stage"] = first
         axes = cumulative_gain(grades > 0, curves, top=getattr(self.state_.task.quoted, "at", None), ax=ax)
         expected = None if self.result_.evidence is None else self.result_.evidence.expected

@@ -128,9 +128,12 @@ def test_the_picture_counts_as_the_statistic_does() -> None:
     axes = est.plot(X, y)
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
     assert shown[1] == f"fitted: {est.score(X, y):.0f} of the first 10"
-    before = Reranker("precision@10", radius=0.0, solver="search").fit(X, y).score(X, y)
+    kept = Reranker("precision@10", radius=0.0, solver="search").fit(X, y)
+    before = kept.score(X, y)
     assert shown[2] == f"first stage: {before:.0f} of the first 10"
     axes.figure.canvas.draw()
+    _, *once = [text.get_text() for text in kept.plot(X, y).get_legend().get_texts()]
+    assert once == [f"fitted, as the first stage: {before:.0f} of the first 10"]
 
 
 def test_the_picture_of_corrections_has_a_bar_for_each_column() -> None:
