@@ -109,8 +109,7 @@ for ax, (title, given, grades, points) in zip(axes, sides):
         if grades is qrels:
             bound = free[normaliser].result_.bound
             ax.axhline(bound, color=colour, ls=dash, lw=0.8)
-            side = "bottom" if bound == max(est.result_.bound for est in free.values()) else "top"
-            ax.text(0.3, bound, f"bound, weights of {normaliser}", color=colour, va=side, fontsize=9)
+            ax.text(0.3, bound, f"bound, weights of {normaliser}", color=colour, va="bottom", fontsize=8)
             print(f"largest {STAT} on the curve of {normaliser}: {max(curve):.6f}, bound {bound:.6f}")
     ax.set(title=title, xlabel="weight of the dense run")
     ax.spines[["top", "right"]].set_visible(False)

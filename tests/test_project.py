@@ -64,6 +64,14 @@ def test_the_readme_fits_on_a_few_screens_and_installs_before_its_first_command(
     assert "pip install" in re.findall(r"```bash\n(.*?)```", README, flags=re.S)[0]
 
 
+def test_a_page_of_use_is_read_in_five_minutes():
+    use = re.search(r"(?ms)^## Use$(.*?)^## ", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"))[1]
+    pages = {
+        name: (ROOT / "docs" / name).read_text(encoding="utf-8") for name in re.findall(r"\]\(([\w.-]+\.md)\)", use)
+    }
+    assert len(pages) > 7 and [name for name, page in pages.items() if len(page.split()) > 1200] == []
+
+
 @pytest.mark.parametrize("name", ["test", "lint", "docs"])
 def test_an_extra_and_its_dependency_group_are_the_same_list(name):
     assert META["project"]["optional-dependencies"][name] == META["dependency-groups"][name]

@@ -301,7 +301,7 @@ class Ranker(ShownMixin, BaseEstimator):
         return added
 
     def plot(self, X: Any, y: ArrayLike, ax: Any = None, qid: ArrayLike | str | None = None) -> Any:
-        """Relevant rows found by row looked at, of one list: the fit, its first stage if that is another, and the ideal.
+        """Relevant rows found by row looked at, of one list: the fit, another first stage, and the ideal.
 
         Returns the axes (:func:`rerank.plots.cumulative_gain`). Lists as in :meth:`rank`.
 

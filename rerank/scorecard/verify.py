@@ -116,12 +116,16 @@ class Verified(Readable):
         if not self.sets:
             first = f"Verified: the card has {value}, and no score on the answers has more than {self.bound:.6g}."
             return [Words(first, strong=True)]
+        left = (
+            f" but {self.above:,}, and all {self.vectors:,} vectors of points of these were valued"
+            if self.above
+            else ""
+        )
         return [
             Words(f"Verified: the card has {value}, and no allowed card has more than {self.bound:.6g}.", strong=True),
             Words(
-                f"Of {self.sets:,} sets of questions {self.allowed:,} are allowed; the bound of a set settles"
-                f" all but {self.above:,}, and all {self.vectors:,} vectors of points of these were valued, {how}, in "
-                f"{self.seconds:.2g} s, by code that shares nothing with the search."
+                f"Of {self.sets:,} sets of questions {self.allowed:,} are allowed; bounds settle all{left}, "
+                f"{how}, in {self.seconds:.2g} s, by code that shares nothing with the search."
             ),
         ]
 

@@ -37,6 +37,12 @@ def fitted(name, X, y):
     return Reranker("precision@10", **options, **FITS[name]).fit(X, y)
 
 
+def corrected():
+    """A table whose first stage is corrected, and the fit."""
+    every = ((X, y, fitted("corrected, affine", X, y)) for X, y in map(drawn, range(20)))
+    return next(one for one in every if one[-1].reranks_)
+
+
 @pytest.mark.parametrize("name", FITS)
 def test_contributions_add_up_to_the_score(name) -> None:
     X, y = drawn()
@@ -123,8 +129,7 @@ def test_top_of_lists_is_the_beginning_of_each() -> None:
 
 def test_the_picture_counts_as_the_statistic_does() -> None:
     pytest.importorskip("matplotlib").use("Agg")
-    X, y = drawn()
-    est = fitted("corrected, affine", X, y)
+    X, y, est = corrected()
     axes = est.plot(X, y)
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
     assert shown[1] == f"fitted: {est.score(X, y):.0f} of the first 10"
@@ -138,9 +143,7 @@ def test_the_picture_counts_as_the_statistic_does() -> None:
 
 def test_the_picture_of_corrections_has_a_bar_for_each_column() -> None:
     pytest.importorskip("matplotlib").use("Agg")
-    X, y, est = next(
-        (X, y, est) for X, y in map(drawn, range(20)) if (est := fitted("corrected, affine", X, y)).reranks_
-    )
+    X, y, est = corrected()
     axes = est.plot_corrections()
     widths = {text.get_text(): bar.get_width() for text, bar in zip(axes.get_yticklabels(), axes.patches)}
     stage = est.first_stage_scores(X)
