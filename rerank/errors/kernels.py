@@ -33,7 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 A_BYTE = 5e-4
 """Seconds that compiling takes for a byte of Python's bytecode, by ``python -m benchmarks.exact --compile``."""
 
-AN_ENTRY = 1e-6  # seconds in which Python looks at an entry of an array once, about
+AN_ENTRY, BY_NUMPY = 1e-6, 1e-7  # seconds in which Python, and NumPy, look at an entry of an array once, about
 
 NOT_KEPT = (
     "Compiled code cannot be kept ({}), so each process compiles for itself, for up to a minute; set NUMBA_CACHE_DIR "
@@ -56,8 +56,8 @@ class Kernel:
         self, function: Any, exact: bool, share: float, passes: int, python: Any, options: dict[str, Any]
     ) -> None:
         functools.update_wrapper(self, function)
-        self.py_func, self.exact, self.share, self.passes, self.options = function, exact, share, passes, options
-        self._python = python or function
+        self.py_func, self.exact, self.share, self.options = function, exact, share, options
+        self._python, self._each = python or function, passes * (BY_NUMPY if python else AN_ENTRY)
         self.spent = 0.0  # seconds interpreted
         self._made: Any = None
         self._call: Any = None  # what is called from now on, once that is settled
@@ -68,7 +68,7 @@ class Kernel:
             return self._call(*given)
         if getattr(_here, "inside", False):
             return self._python(*given)
-        if not self.interpreted(_entries(given) * self.passes * AN_ENTRY):
+        if not self.interpreted(_entries(given)):
             return self.made()(*given)
         began, _here.inside = time.thread_time(), True
         try:
@@ -108,9 +108,9 @@ class Kernel:
             self._call = self.made()
         return 0.0 if self._call is not None else self.seconds - self.spent
 
-    def interpreted(self, seconds: float = 0.0) -> bool:
-        """Whether it is Python's in a call that takes so many seconds then, at least."""
-        if self.left() > seconds:
+    def interpreted(self, entries: int = 0) -> bool:
+        """Whether it is Python's in a call in which that looks at so many entries, at least."""
+        if self.left() > entries * self._each:
             return True
         self._call = self.made()
         return False
@@ -131,7 +131,7 @@ def kept(
     says once where it is not. ``options`` are those of :func:`numba.njit`; sums are ``exact`` in any order if their
     terms are whole numbers or halves. A ``share`` of the code is compiled. A call looks at every entry of its largest
     array in about so many ``passes``.
-    Where loops take Python long, ``python`` is a function with the same results by NumPy or on lists.
+    Where loops take Python long, ``python`` is a function with the same results by NumPy.
     """
     return lambda function: Kernel(function, exact, share, passes, python, options)
 

@@ -14,18 +14,12 @@ import numpy as np
 
 from rerank.errors.kernels import inner, kept
 
-__all__ = ["inner", "kernel", "on_lists", "writable"]
+__all__ = ["inner", "kernel", "writable"]
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function that Python calls: a :func:`~rerank.errors.kernels.kept` kernel without references."""
     return kept(no_cfunc_wrapper=True, _nrt=False, **options)
-
-
-def on_lists(parts: Any) -> Any:
-    """A tuple of arrays and numbers with lists in place of arrays: Python reads an entry of those sooner."""
-    made = [on_lists(x) if isinstance(x, tuple) else x.tolist() if isinstance(x, np.ndarray) else x for x in parts]
-    return type(parts)(*made) if hasattr(parts, "_fields") else tuple(made)
 
 
 def writable(parts: Any) -> Any:

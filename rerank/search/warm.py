@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors.compiling import say, uncounted, watch
-from rerank.errors.kernels import AN_ENTRY, MARK, at_once
+from rerank.errors.kernels import MARK, at_once
 from rerank.errors.stops import current, unbroken
 from rerank.problem import Problem
 from rerank.search.boxes.antiparallel import NO_GROUPS
@@ -289,7 +289,7 @@ def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
         return
     rows = sum(unit.positive.size + unit.negative.size for unit in problem.units)
     entries_seen = problem.n_features * (rows if rows_alone(problem, points, proof) else number_of_pairs(problem))
-    parts = {part for part in _needed(problem, points, proof) - _asked if not _begins(part, entries_seen * AN_ENTRY)}
+    parts = {part for part in _needed(problem, points, proof) - _asked if not _begins(part, entries_seen)}
     if not parts:
         return
     unbroken(lambda: is_compiled(parts) or _compiled(False, parts))
@@ -297,9 +297,9 @@ def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
     _asked.update(parts)
 
 
-def _begins(part: str, seconds: float) -> bool:
-    """Whether kernels that look at every pair or row begin as Python, which takes so long at least."""
-    return all(kernel.interpreted(seconds) for kernel in entries([part]))
+def _begins(part: str, entries_seen: int) -> bool:
+    """Whether kernels that look at so many entries of pairs or rows begin as Python."""
+    return all(kernel.interpreted(entries_seen) for kernel in entries([part]))
 
 
 def _needed(problem: Problem, points: bool, proof: bool) -> set[str]:

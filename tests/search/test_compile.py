@@ -7,8 +7,10 @@ import sys
 import time
 from fractions import Fraction
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 from numba import njit
 
@@ -19,7 +21,11 @@ from rerank.errors.stops import limited
 from rerank.problem import WeightRow
 from rerank.reranker.clock import Clock
 from rerank.search import warm
-from tests.cases.search import noisy_problem
+from rerank.search.domain import Domain
+from rerank.search.lines.search import LineSearch
+from rerank.search.rows.choice import number_of_pairs
+from rerank.search.tables import tables
+from tests.cases.search import noisy_problem, row_lines
 
 SIGNATURES = """
 import json, sys
@@ -292,7 +298,7 @@ from rerank.errors import kernels
 from rerank.scorecard import Scorecard
 from rerank.scorers import RankSVM, TopPush
 from rerank.search import solve
-from tests.cases.search import drawn_lists, noisy_problem
+from tests.cases.search import by_rows, drawn_lists, noisy_problem, row_lines
 
 def hexes(*numbers):
     return [float(x).hex() for part in numbers for x in np.ravel(part)]
@@ -305,6 +311,13 @@ def found():
                 yield [*hexes(end.value, end.bound, end.weights), end.nodes]
     end = solve(noisy_problem(700, 3, "precision@20", 0.3, 0), n_jobs=1, node_limit=3)  # by rows
     yield [*hexes(end.value, end.bound, end.weights), end.nodes]
+    for statistic in ("precision@7", "map", "success@4", "pauc@3"):
+        for problem in (noisy_problem(90, 3, statistic, 0.3, 0), drawn_lists(0, 3, 9, 3, statistic)):
+            with by_rows():
+                end = solve(problem, n_jobs=1, node_limit=20)
+            yield [*hexes(end.value, end.bound, end.weights), end.nodes]
+            lines = row_lines(problem)
+            yield hexes(*lines.line(np.ones(3), np.array([1.0, -0.5, 0.25])), lines.work)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, (60, 4)).astype(float)
     y = (X[:, 0] + X[:, 1] + rng.normal(size=60) > 4).astype(int)
@@ -330,6 +343,29 @@ print(json.dumps([ends, modules]))
 def test_a_fit_ends_with_the_same_bits_however_its_kernels_run() -> None:
     ends, numba_was_imported = run(BITS)
     assert ends[0] == ends[1] == ends[2] and numba_was_imported[1:] == [True, True]
+
+
+@pytest.mark.parametrize("by_rows", [True, False])
+def test_a_line_takes_no_line_of_python_for_each_pair_before_it_is_compiled(by_rows: bool) -> None:
+    problem, run = noisy_problem(300, 3, "precision@30", 0.3, 0), [0]
+    search = row_lines(problem) if by_rows else LineSearch(tables(problem), Domain.of(problem))
+    search.line(np.ones(3), np.array([1.0, 0.5, 0.0]))  # what it imports and loads
+
+    def traced(frame: FrameType, event: str, argument: object) -> Any:
+        run[0] += 1
+        return traced if "rerank" in frame.f_code.co_filename else None
+
+    kernels, traces = warm.entries(["row lines", "pair lines"]), sys.gettrace()
+    for kernel in kernels:
+        kernel._call = kernel._python
+    try:
+        sys.settrace(traced)
+        search.line(np.ones(3), np.array([1.0, -0.5, 0.25]))
+    finally:
+        sys.settrace(traces)
+        for kernel in kernels:
+            kernel._call = None
+    assert 0 < run[0] < number_of_pairs(problem)
 
 
 ASKED = """

@@ -252,8 +252,9 @@ def explorer(linear: bool, ruled: bool) -> Any:
 
     named = f"explore_{'linear' if linear else 'lists'}{'_ruled' if ruled else ''}"
     explore.__name__ = explore.__qualname__ = named
-    # Of sums that may be reordered, lists have whole numbers, and what :func:`widest` rounds.
-    return kernel(exact=not linear, share=0.5)(explore)
+    # Of sums that may be reordered, lists have whole numbers, and what :func:`widest` rounds. Its loops over pairs have
+    # forms by NumPy.
+    return kernel(exact=not linear, share=0.5, python=explore)(explore)
 
 
 explore_linear, explore_linear_ruled = explorer(linear=True, ruled=False), explorer(linear=True, ruled=True)

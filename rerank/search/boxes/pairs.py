@@ -168,7 +168,12 @@ def crossing(c: Any, h: Any, walls: Any, out: Any) -> float:
     return total
 
 
-@inner(fastmath={"reassoc", "nsz"})
+def _count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole: Any, centre: Any) -> None:
+    for slots, pairs in ((centre, np.less(M, safe)), (whole, M + R < 0.0)):
+        slots += np.bincount(S[pairs], minlength=slots.size)
+
+
+@inner(python=_count_runs, fastmath={"reassoc", "nsz"})
 def count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole: Any, centre: Any) -> None:
     """:func:`count_lost` where every pair counts once in one slot: sums over runs, which the vector unit can do."""
     p = 0
@@ -239,13 +244,11 @@ def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, slots: Any
 
 
 def _importance(S: Any, Q: Any, W: Any, lost: Any, units: Any, slots: Any, slope: Any, out: Any) -> None:
-    sizes = np.diff(slots.coef_start)
-    padded = np.append(slots.coef, 0.0)
-    for u in units.tolist():
-        s = slots.unit_slots[slots.unit_start[u] : slots.unit_start[u + 1]]
-        base, x = slots.coef_start[u], lost[s].astype(np.int64)
-        near, far = (np.where(y < sizes[u], padded[base + np.minimum(y, sizes[u])], 0.0) for y in (x, x + 1))
-        slope[s] = near - far
+    s = slots.unit_slots[spans(slots.unit_start[units], slots.unit_start[units + 1] - slots.unit_start[units])]
+    base, x, padded = slots.coef_start[slots.unit_of[s]], lost[s], np.append(slots.coef, 0.0)
+    places = slots.coef_start[slots.unit_of[s] + 1] - base
+    near, far = (np.where(y < places, padded[base + np.minimum(y, places)], 0.0) for y in (x, x + 1))
+    slope[s] = near - far
     if out.size:
         each = np.add.reduceat(slope[spans(S, Q)], np.cumsum(Q) - Q)
         mean = 0.1 * each.sum() / out.size
@@ -326,14 +329,22 @@ def heaviest(G: Any, weight: Any, forward: Any, backward: Any) -> int:
     return best
 
 
-@inner()
+def _copy(old: Any, new: Any) -> None:
+    new[: old.size] = old
+
+
+@inner(python=_copy)
 def copy(old: Any, new: Any) -> None:
     """``new[: old.size] = old``; a slice assignment would compile for a second, its error messages with it."""
     for p in range(old.size):
         new[p] = old[p]
 
 
-@inner()
+def _put(numbers: Any, i: int, c: Any, h: Any, bound: float) -> None:
+    numbers[i] = *c, *h, bound
+
+
+@inner(python=_put)
 def put(numbers: Any, i: int, c: Any, h: Any, bound: float) -> None:
     """Write the numbers of box ``i``: see :class:`rerank.search.boxes.nodes.NodeBatch`."""
     k = c.size
@@ -383,7 +394,14 @@ def gather(row: Any, start: int, keep: Any, n: int, to: int) -> None:
         new[q] = old[keep[q]]
 
 
-@inner()
+def _find_runs(S: Any, ends: Any, unit_of: Any, mark: Any) -> int:
+    last = np.flatnonzero(np.append(S[1:] != S[:-1], S.size > 0)) if S.size else np.arange(0)
+    ends[: last.size] = last + 1
+    mark[unit_of[S[last]]] = True
+    return last.size
+
+
+@inner(python=_find_runs)
 def find_runs(S: Any, ends: Any, unit_of: Any, mark: Any) -> int:
     """Ends of the runs of equal slots, and how many there are; their lists are marked."""
     runs = 0
@@ -398,7 +416,11 @@ def find_runs(S: Any, ends: Any, unit_of: Any, mark: Any) -> int:
     return runs
 
 
-@inner()
+def _mark_lists(S: Any, Q: Any, unit_of: Any, mark: Any) -> None:
+    mark[unit_of[spans(S, Q)]] = True
+
+
+@inner(python=_mark_lists)
 def mark_lists(S: Any, Q: Any, unit_of: Any, mark: Any) -> None:
     """Mark the lists of pairs that count in several slots."""
     for p in range(S.size):
@@ -435,7 +457,28 @@ def unit_value(total: float, u: Any, lost: Any, slots: Any, count: Any) -> float
     return total
 
 
-@inner()
+def terms(units: Any, lost: Any, slots: Any) -> Any:
+    """The terms of :func:`unit_value` of each list, in its order, and the numbers of the lists."""
+    first, size = slots.unit_start[units], slots.unit_start[units + 1] - slots.unit_start[units]
+    base, places = slots.coef_start[units], slots.coef_start[units + 1] - slots.coef_start[units]
+    at, of = spans(first, size), np.repeat(np.arange(units.size), size)
+    room = int(lost.max(initial=0)) + 1
+    place = at - first[of] + np.sort(of * room + lost[slots.unit_slots[at]]) - of * room  # its own, and lost pairs
+    earns = place < places[of]
+    at, of, place = at[earns], of[earns], place[earns]
+    return slots.hits[at] * slots.coef[base[of] + place], of
+
+
+def _values(units: Any, lost: Any, slots: Any) -> Any:
+    earned, of = terms(units, lost, slots)
+    return np.bincount(of, earned, units.size)  # which adds up in their order, as cumsum does
+
+
+def _total_value(units: Any, lost: Any, slots: Any, count: Any) -> float:
+    return float(np.cumsum(_values(units, lost, slots))[-1]) if units.size else 0.0
+
+
+@inner(python=_total_value)
 def total_value(units: Any, lost: Any, slots: Any, count: Any) -> float:
     """Value of the binary lists ``units``."""
     total = 0.0
@@ -444,7 +487,14 @@ def total_value(units: Any, lost: Any, slots: Any, count: Any) -> float:
     return total
 
 
-@inner()
+def _decided(value: float, units: Any, mark: Any, lost: Any, slots: Any, count: Any, undecided: Any) -> Any:
+    marked = mark[units]
+    left = units[marked]
+    undecided[: left.size], mark[left] = left, False
+    return float(np.cumsum(np.append(value, _values(units[~marked], lost, slots)))[-1]), left.size
+
+
+@inner(python=_decided)
 def decided(value: float, units: Any, mark: Any, lost: Any, slots: Any, count: Any, undecided: Any) -> Any:
     """``value`` and that of the lists not marked; how many are, which come to ``undecided``; ``mark`` is cleared."""
     m = 0

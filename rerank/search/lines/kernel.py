@@ -10,11 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.pairs import spans
-from rerank.search.compiled import inner, kernel, on_lists
+from rerank.errors.kernels import MARK
+from rerank.search.boxes.pairs import spans, terms
+from rerank.search.compiled import inner, kernel
 
 
-@inner()
+def _envelope(w: Any, u: Any, sign: float, k: int, pieces: Any) -> int:
+    rows = pieces.tolist()  # Python reads an entry of a list sooner
+    n: int = getattr(_envelope, MARK)(w.tolist(), u.tolist(), sign, k, rows)
+    pieces[:] = rows
+    return n
+
+
+@inner(python=_envelope)
 def envelope(w: Any, u: Any, sign: float, k: int, pieces: Any) -> int:
     """How many ends lie between the pieces of ``max_j |w_j + sign tau u_j|`` over ``j < k``, from left to right.
     ``pieces`` (5, 2 k + 1) is given the ends, slopes and intercepts of the pieces; its last two rows are scratch.
@@ -67,7 +75,7 @@ def won_from(A: float, B: float, epsilon: float, n: int, pieces: Any) -> float:
     return -(A - epsilon * levels[n]) / d if d > 0.0 else np.inf
 
 
-def _all_won_from(A: Any, B: Any, epsilon: float, n: int, pieces: Any) -> Any:
+def all_won_from(A: Any, B: Any, epsilon: float, n: int, pieces: Any) -> Any:
     """:func:`won_from` of many pairs, by NumPy."""
     breaks, slopes, levels = pieces[0], pieces[1], pieces[2]
     out = np.full(A.size, -np.inf)
@@ -91,8 +99,8 @@ def _all_ends(
     for j in range(t.pairs.shape[0]):
         A += w[j] * t.pairs[j]
         B += u[j] * t.pairs[j]
-    left = _all_won_from(A, B, t.epsilon, n_left, pieces[0])
-    right = -_all_won_from(A, -B, t.epsilon, n_right, pieces[1])
+    left = all_won_from(A, B, t.epsilon, n_left, pieces[0])
+    right = -all_won_from(A, -B, t.epsilon, n_right, pieces[1])
     never = ~(left < right) | (left > high) | (right < low)
     gone = never | (left > low)
     value = t.total if t.linear else 0.0
@@ -155,11 +163,50 @@ def ends(
     return n, value
 
 
-def _sweep_on_lists(t: Any, *given: Any) -> Any:
-    return sweep.py_func(*on_lists((t._replace(pairs=None), *given)))
+def before(group: Any, x: Any) -> Any:
+    """The sum of the entries of ``x`` that come before each in its group."""
+    order = np.argsort(group, kind="stable")
+    sums = np.cumsum(x[order]) - x[order]
+    first = np.flatnonzero(np.append(True, np.diff(group[order]) != 0)) if order.size else order
+    out = np.empty_like(sums)
+    out[order] = sums - np.repeat(sums[first], np.diff(np.append(first, order.size)))
+    return out
 
 
-@kernel(python=_sweep_on_lists)
+def _sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: float, high: float, upto: Any) -> Any:
+    """:func:`sweep` by NumPy: an item's lost pairs, and how many have no more, are sums over the ends before."""
+    who, n = who[order], len(order)
+    pair, sign = abs(who) - 1, np.sign(who)
+    if t.linear:
+        last, steps = np.arange(n + 1), t.weight[pair] * sign
+    else:
+        (unit_start, _, unit_of, coef_start, coef, hits), start = t.slots, t.count_start
+        value = np.cumsum(np.append(value, terms(np.arange(len(unit_start) - 1), lost, t.slots)[0]))[-1]
+        span = t.span[pair].astype(np.int64)
+        times = t.weight[pair].astype(np.int64) * span
+        last, of = np.append(0, np.cumsum(times)), np.repeat(np.arange(n), times)
+        slot = t.slot[pair][of] + (np.arange(of.size) - last[of]) % span[of]
+        up, v = sign[of], unit_of[slot]
+        least = lost[slot] - before(slot, up) - (up > 0)  # of the items with at most so many lost pairs it is the last
+        upto += np.bincount(start[unit_of] + lost, minlength=upto.size)
+        sums = np.append(0, np.cumsum(upto))
+        place = sums[start[v] + least + 1] - sums[start[v]] + before(start[v] + least, up) + (up > 0) - 1
+        near, places = place + least, coef_start[v + 1] - coef_start[v]
+        padded = np.append(coef, 0.0)
+        earned = [np.where(x < places, padded[coef_start[v] + np.minimum(x, places)], 0.0) for x in (near, near + 1)]
+        steps = up * hits[unit_start[v] + place] * (earned[0] - earned[1])
+    values = np.cumsum(np.append(value, steps))[last]
+    edges = np.concatenate([[low], at[order], [high]])
+    width = np.diff(edges)
+    wide = np.flatnonzero((width == np.inf) | (width > 1e-12 * (1.0 + abs(edges[1:]))))
+    if not wide.size:
+        return -np.inf, 0.0
+    wide = wide[values[wide] == values[wide].max()]
+    best = wide[np.argmax(width[wide])]
+    return values[best], _inside(edges[best], edges[best + 1])
+
+
+@kernel(python=_sweep)
 def sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: float, high: float, upto: Any) -> Any:
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
     ``upto`` is memory for the cumulative counts of the lists, all zero.

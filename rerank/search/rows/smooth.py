@@ -242,7 +242,18 @@ def weighted_sum(rows: Any, shares: Any) -> Any:
     return out
 
 
-@kernel()
+def _by_columns(rows: Any, w: Any, out: Any) -> None:
+    used = np.flatnonzero(w)
+    if used.size == 1:
+        out[:] = rows[:, used[0]] * w[used[0]]
+        return
+    sums, left = np.zeros((4, out.size)), w.size % 4
+    for j in range(w.size):
+        sums[(j - left) % 4 if j >= left else 0] += rows[:, j] * w[j]
+    out[:] = (sums[0] + sums[1]) + (sums[2] + sums[3])
+
+
+@kernel(python=_by_columns)
 def _scores(rows: Any, w: Any, out: Any) -> None:
     used, only = 0, 0
     for j in range(w.size):

@@ -13,6 +13,7 @@ import numpy as np
 
 from rerank.search.compiled import inner, kernel
 from rerank.search.lines.kernel import envelope, won_from
+from rerank.search.rows import arrays
 from rerank.search.rows.unit import heaped, worth
 from rerank.search.workspace import LineMargin
 
@@ -26,7 +27,58 @@ BLOCK = 64  # rows that are compared with another at a time
 SHORT = 15  # entries up to which insertion sorts sooner
 
 
-@kernel()
+def _best_of_line(
+    line: Any, norming: int, low: float, high: float, epsilon: float, slack: float, lists: Any, scratch: Any
+) -> Any:
+    A, B, w, u = line
+    margin = _margin(w, u, norming, low, high, epsilon, scratch.envelopes)
+    base, work, changes = 0.0, 0.0, [np.empty((2, 0))]
+    for q in np.flatnonzero(np.diff(lists.first_unit)).tolist():
+        places = int(lists.paid.places[lists.first_unit[q]])
+        if lists.paid.hits.size > 0:
+            places = min(places, int(lists.paid.counted[lists.first_unit[q]]))
+        rows = np.arange(lists.begin[q], lists.begin[q + 1])
+        parts, known = [(low, high, rows, 0)], None
+        while parts:
+            a, z, which, turn = parts.pop()
+            kept, pairs = arrays.rows_left(A, B, lists, q, a, z, margin, which)
+            work += _cost(which.size, places)
+            few = min(FEW + (1.0 + PER_PLACE * places) * kept.size, MOST)
+            dear = (2 << turn) * _cost(kept.size, places) > WORK * (rows.size + FEW)
+            if pairs > few and turn < HALVINGS and not dear:
+                chosen, centre = kept if 5 * kept.size <= 4 * which.size else which, 0.5 * (a + z)
+                parts += [(centre, z, chosen, turn + 1), (a, centre, chosen, turn + 1)]
+                continue
+            if pairs > 4.0 * few:
+                value, at, steps = arrays.middle(A, B, lists, q, a, z, margin, kept, scratch.memory), rows[:0], rows[:0]
+                work += _cost(kept.size, places)
+            else:
+                at, pair, lost = arrays.crossings(A, B, lists, q, a, z, margin, kept)
+                order = np.argsort(at, kind="stable")
+                value, steps = arrays.followed(lists, q, pair[order], lost, kept)
+                work += 0.25 * pairs + 2.0 * at.size
+                at, steps = at[order][steps != 0.0], steps[steps != 0.0]
+            if known is None:
+                base += value
+            elif value != known:
+                changes.append(np.array([[a], [value - known]]))
+            changes.append(np.stack([at, steps]))
+            known = np.cumsum(np.append(value, steps))[-1]
+    when, steps = np.concatenate(changes, axis=1)
+    order = np.argsort(when, kind="stable")
+    return *arrays.widest(when[order], steps[order], base, low, high, slack), work + when.size
+
+
+def _value_of(scores: Any, margin: float, lists: Any, scratch: Any) -> float:
+    total, given = 0.0, LineMargin(margin, margin, margin, 0, None, 0, None)
+    for q in np.flatnonzero(np.diff(lists.first_unit)).tolist():
+        rows = np.arange(lists.begin[q], lists.begin[q + 1])
+        kept, _ = arrays.rows_left(scores, scores, lists, q, 0.0, 0.0, given, rows)
+        total += arrays.middle(scores, scores, lists, q, 0.0, 0.0, given, kept, scratch.memory)
+    return total
+
+
+@kernel(python=_best_of_line)
 def best_of_line(
     line: Any, norming: int, low: float, high: float, epsilon: float, slack: float, lists: Any, scratch: Any
 ) -> Any:
@@ -35,15 +87,7 @@ def best_of_line(
     largest size of the first ``norming`` weights. Work counts rows evaluated; -1 where the scratch is too small.
     """
     A, B, w, u = line
-    pieces, pieces_back = scratch.envelopes[0], scratch.envelopes[1]
-    n = envelope(w, u, 1.0, norming, pieces)
-    n_back = envelope(w, u, -1.0, norming, pieces_back)
-    first, last = _norm(w, u, norming, low), _norm(w, u, norming, high)
-    least, ends = min(first, last), max(first, last)
-    for i in range(n):
-        if low < pieces[0, i] < high:
-            least = min(least, pieces[2, i] + pieces[1, i] * pieces[0, i])
-    margin = LineMargin(epsilon, epsilon * least, epsilon * ends, n, pieces, n_back, pieces_back)
+    margin = _margin(w, u, norming, low, high, epsilon, scratch.envelopes)
     # ---- where the value changes, and by how much, in no order; ``base`` is the value just above ``low``
     base, n, work = 0.0, 0, 0.0
     changes, steps, parts, which = scratch.changes, scratch.steps, scratch.parts, scratch.which
@@ -119,6 +163,20 @@ def best_of_line(
 
 
 @inner()
+def _margin(w: Any, u: Any, norming: int, low: float, high: float, epsilon: float, envelopes: Any) -> Any:
+    """The margin on ``low .. high``."""
+    pieces, pieces_back = envelopes[0], envelopes[1]
+    n = envelope(w, u, 1.0, norming, pieces)
+    n_back = envelope(w, u, -1.0, norming, pieces_back)
+    first, last = _norm(w, u, norming, low), _norm(w, u, norming, high)
+    least, ends = min(first, last), max(first, last)
+    for i in range(n):
+        if low < pieces[0, i] < high:
+            least = min(least, pieces[2, i] + pieces[1, i] * pieces[0, i])
+    return LineMargin(epsilon, epsilon * least, epsilon * ends, n, pieces, n_back, pieces_back)
+
+
+@inner()
 def _cost(count: int, places: int) -> float:
     """Evaluations of a row that the largest of so many scores cost."""
     return count + HEAP * min(count, places)
@@ -176,7 +234,7 @@ def _norm(w: Any, u: Any, norming: int, tau: float) -> float:
     return norm
 
 
-@kernel()
+@kernel(python=_value_of)
 def value_of(scores: Any, margin: float, lists: Any, scratch: Any) -> float:
     """Value of all lists for the scores of their rows; a pair within ``margin`` is lost."""
     none = scratch.envelopes
@@ -364,7 +422,7 @@ def put_in_order(when: Any, pair: Any, n: int, spare: Any, order: Any) -> None:
 @inner()
 def argsort(x: Any, n: int, order: Any, stack: Any) -> None:
     """The order of the first ``n`` entries, by quicksort with the median of three; the stack is scratch. With numpy's
-    own a kernel compiles a second longer. The order of equal entries decides how sums are rounded.
+    own a kernel compiles a second longer. Equal entries keep their order, which decides how sums are rounded.
     """
     for e in range(n):
         order[e] = e
@@ -376,15 +434,15 @@ def argsort(x: Any, n: int, order: Any, stack: Any) -> None:
         while high - low >= SHORT:
             middle = (low + high) // 2
             for a, b in ((low, middle), (middle, high), (low, middle)):
-                if x[order[b]] < x[order[a]]:
+                if _precedes(x, order[b], order[a]):
                     order[a], order[b] = order[b], order[a]
-            pivot = x[order[middle]]
+            pivot = order[middle]
             order[middle], order[high] = order[high], order[middle]
             i, k = low, high - 1
             while True:
-                while i < high and x[order[i]] < pivot:
+                while i < high and _precedes(x, order[i], pivot):
                     i += 1
-                while k >= low and x[order[k]] > pivot:
+                while k >= low and _precedes(x, pivot, order[k]):
                     k -= 1
                 if i >= k:
                     break
@@ -402,7 +460,13 @@ def argsort(x: Any, n: int, order: Any, stack: Any) -> None:
             top += 2
         for e in range(low + 1, high + 1):
             which, at = order[e], e
-            while at > low and x[which] < x[order[at - 1]]:
+            while at > low and _precedes(x, which, order[at - 1]):
                 order[at] = order[at - 1]
                 at -= 1
             order[at] = which
+
+
+@inner()
+def _precedes(x: Any, one: int, other: int) -> Any:
+    """Whether an entry comes before another, by size, then by place."""
+    return x[one] < x[other] or (x[one] == x[other] and one < other)

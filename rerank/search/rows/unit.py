@@ -121,7 +121,33 @@ def enough(paid: Any, u: int, gone: int) -> int:
     return paid.counted[u] if paid.step[u] == 0 and places > 0 else min(paid.counted[u], places)
 
 
-@inner()
+def most_of(x: Any, most: int) -> float:
+    """The least of the ``most`` largest."""
+    return float(np.partition(x, -most)[-most])
+
+
+def _worth(
+    paid: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, memory: Any
+) -> float:
+    limits, rivals = ahead[:positives] - margin, np.sort(behind[positives:n])
+    if paid.counted[u] == 1:
+        limits = np.full(positives, ahead[:positives].max(initial=-np.inf) - margin)
+    lost = rivals.size - np.searchsorted(rivals, limits, side="right")
+    places = paid.places[u] - gone
+    memory.lost[:positives] = lost if paid.counted[u] == 1 else np.minimum(lost, places)
+    return float(np.cumsum(np.append(0.0, terms(paid, u, gone, lost)))[-1])
+
+
+def terms(paid: Any, u: int, gone: int, lost: Any) -> Any:
+    """The terms of :func:`earned`, in its order."""
+    lost, hits = np.sort(lost), np.arange(lost.size)
+    places = paid.step[u] * hits + lost
+    earns = (places < paid.places[u] - gone) & (lost < paid.places[u] - gone)
+    value = paid.coef[paid.coef_start[u] + gone + places[earns]]
+    return value * paid.hits[paid.hit_start[u] + hits[earns]] if paid.hits.size else value
+
+
+@inner(python=_worth)
 def worth(
     paid: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, memory: Any
 ) -> float:
