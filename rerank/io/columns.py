@@ -19,8 +19,8 @@ LIST_NAMES = frozenset(
     ["qid", "query", "queryid", "querynumber", "qnum", "qno", "listid", "groupid", "session", "sessionid"]
     + ["searchid", "srchid", "requestid", "impressionid", "topic", "topicid"]
 )
-# Names that pandas gives an index without one in files, and a column without one when it reads a file.
-_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)*|")
+# Names that pandas gives an index without one in files, and a column without one when it reads a file; those of R.
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)*|row[._]?names?|")
 _MOST_COMPARED = 5_000
 
 

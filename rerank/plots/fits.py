@@ -25,7 +25,8 @@ def leads(
     null: str = "first stage",
     ax: Any = None,
 ) -> Any:
-    """One line for each option: its mean lead, and 1.96 standard errors to each side; filled where it was chosen.
+    """One line for each option, the first on top: its mean lead, and 1.96 standard errors to each side; filled where it
+    was chosen.
 
     Parameters
     ----------
@@ -45,14 +46,14 @@ def leads(
             f"There are {len(names)} names, {centre.size} leads and {error.size} errors; give one of each."
         )
     ax = axes_of(ax, (5.6, 0.45 * len(names) + 1.3))
-    ax.plot([0, 0], [-0.6, len(names) - 0.5], color="black", lw=0.8)
-    ax.text(0, len(names) - 0.4, f"{null}, kept" if chosen is None else null, ha="center", va="bottom", fontsize=9)
+    ax.plot([0, 0], [-0.5, len(names) - 0.4], color="black", lw=0.8)
+    ax.text(0, -0.6, f"{null}, kept" if chosen is None else null, ha="center", va="bottom", fontsize=9)
     for place, (mean, half) in enumerate(zip(centre, WIDTH * error)):
         color = BLUE if place == chosen else GREY
         if np.isfinite(half):
             ax.plot([mean - half, mean + half], [place, place], color=color, lw=2, solid_capstyle="butt")
         ax.plot(mean, place, "o", ms=7, mec=color, mfc=color if place == chosen else "white", zorder=3)
-    ax.set(yticks=range(len(names)), ylim=(-0.6, len(names) - 0.1))
+    ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.9))
     ax.set_xlabel(unit, parse_math=False)  # a name is no formula, whatever signs it has
     labels = [f"{name}, chosen" if place == chosen else name for place, name in enumerate(names)]
     ax.set_yticklabels(labels, parse_math=False)

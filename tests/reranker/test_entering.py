@@ -42,6 +42,7 @@ def tables():
         "named": (named, "patient"),
         "polars": (pl.DataFrame(pa.Table.from_pandas(FRAME)), "__index_level_0__"),
         "csv": (pd.DataFrame({"Unnamed: 0": ROWS, "a": A, "b": B}), "Unnamed: 0"),
+        "of R": (pd.DataFrame({"rownames": ROWS, "a": A, "b": B}), "rownames"),
         "empty": (pd.DataFrame({"": ROWS, "a": A, "b": B}), ""),
         "polars csv": (pl.DataFrame({"Unnamed: 0.1": ROWS, "a": A, "b": B}), "Unnamed: 0.1"),
     }

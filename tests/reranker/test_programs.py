@@ -187,6 +187,9 @@ def test_what_a_search_prints(capfd, verbose):
     printed = capfd.readouterr()
     lines = [line for line in printed.err.splitlines() if line.startswith("search")]
     assert printed.out == "" and min(len(lines), 2) == verbose
+    if verbose == 1:  # where the first stage ranks as it is, nothing is searched
+        Reranker("auc", verbose=1, radius=0.0, solver="search").fit(X, y)
+        assert "search" not in capfd.readouterr().err
     if verbose:
         assert lines[-1].startswith("search ends: auc at margin ")
         assert f" >= {result.value:.6g}, <= {result.bound:.6g}, " in lines[-1]

@@ -136,7 +136,8 @@ def _searched(
         )
     clock.idle = limit is not None and (not limit or not found.begun)
     clock.cut = limit is not None and (clock.idle or clock.seconds["search"] >= limit)
-    if task.verbose > 1 or (task.verbose and not task.judged):  # a live line is seen in terminals alone
+    # A live line is seen in terminals alone; a first stage as it is leaves nothing to search.
+    if task.verbose > 1 or (task.verbose and not task.judged and task.radius != 0):
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
         printed("search ends:", told=claims(claimed(problem, task)))(end)
     course.append(Moment(clock.spent, found.value, found.bound))
