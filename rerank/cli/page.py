@@ -46,6 +46,7 @@ def picture(draw: Callable[[], Any]) -> Picture:
 SHOWN = 20  # rows of the list, where the statistic has no number of places
 MOST_ROWS = 200
 LABEL, CELL = 14, 32  # signs of a column's name beside a row, and of a cell; longer ones are cut in their middle
+DIGITS = 6  # of a fraction beside a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +298,7 @@ def _about_rows(found: RankedTable, order: list[int], beside: Cols) -> dict[str,
         head = short_name(name)
         while head in columns:  # a blank keeps it apart from a column of that name above
             head += " "
-        columns[head] = ("left", [short_name(one, CELL) for one in cells])
+        columns[head] = ("left", list(map(short_cell, cells)))
     return columns
 
 
@@ -322,6 +323,15 @@ def short_name(name: str, most: int = LABEL) -> str:
     """A name that leaves room for others in a line."""
     half = (most - 1) // 2
     return name if len(name) <= most else f"{name[:half]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
+
+
+def short_cell(cell: str) -> str:
+    """An entry of a table that leaves room for others in a line: of a fraction six digits."""
+    from rerank.io.lines import is_number
+
+    if len(cell) > DIGITS + 2 and not cell.strip("+-").isdigit() and is_number(cell):
+        return f"{float(cell):.{DIGITS}g}"
+    return short_name(cell, CELL)
 
 
 def change(found: RankedTable) -> Section:

@@ -127,13 +127,13 @@ def _to_rank(model: Path, data: Path, columns: dict[str, Any], plot: Path | None
 
 def _print(table: Table, shown: list[dict[str, Any]], beside: Mapping[str, list[str]]) -> None:
     """The first rows of each list, in columns."""
-    from rerank.cli.page import CELL, short_name
+    from rerank.cli.page import short_cell, short_name
     from rerank.io.page import Cells, as_text
 
     names = [*([] if table.qid is None else ["list"]), "place", "id", "score"]
     cells = [[f"{row[name]:.6g}" if name == "score" else row[name] for name in names] for row in shown]
     for values in beside.values():
-        cells = [[*line, short_name(cell, CELL)] for line, cell in zip(cells, values)]
+        cells = [[*line, short_cell(cell)] for line, cell in zip(cells, values)]
     numbered = "row" if table.ids is not None else "row from 0"
     sides = [*("left" if name in ("list", "id") else "right" for name in names), *("left" for _ in beside)]
     head = [*(numbered if name == "id" else name for name in names), *map(short_name, beside)]
