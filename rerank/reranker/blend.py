@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.errors import NotSupportedError
+from rerank.errors.threads import one_thread
 from rerank.problem.lists import Floats, Indices
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.data import Data
@@ -140,7 +141,6 @@ def of_size_one(weights: Floats) -> Floats:
 def logistic(X: Floats, target: Floats, positive: bool = True, weight: Floats | None = None) -> Floats:
     """Weights of the logistic regression of relevance, from 0 to 1, on scores of one scale; sizes sum to 1."""
     from scipy.optimize import minimize
-    from threadpoolctl import threadpool_limits
 
     counts = np.ones(len(X)) if weight is None else weight
     m, share = X.shape[1], float(np.average(target, weights=counts))
@@ -158,7 +158,7 @@ def logistic(X: Floats, target: Floats, positive: bool = True, weight: Floats | 
     start = np.append(np.zeros(m), np.log(share / (1.0 - share)))
     bounds = [(0.0 if positive else None, None)] * m + [(None, None)]
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
-    with threadpool_limits(1):  # of a few weights threads that wait for each other take most of the time
+    with one_thread():
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return of_size_one(found.x[:m])
 

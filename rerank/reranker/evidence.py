@@ -41,6 +41,7 @@ class Evidence:
     fit_keeps: bool = False  # whether the last fit found nothing better than its first stage, which is then kept
     fit_late: bool = False  # because it had no time to search
     refused: tuple[int, ...] = ()  # options that were not tried because they cannot keep the constraints
+    ended: tuple[int, ...] = ()  # options that did not lead on most folds, and were fitted on no others
     null: str = "the first stage"  # what had to be led
     remark: str = ""  # another rule than that of the safeguard, in a sentence
 
@@ -211,6 +212,8 @@ class Evidence:
             if value is None:
                 told = "not tried: the time was over, or the fit interrupted"
                 told = "not tried: it cannot keep the constraints" if number in self.refused else told
+            elif number in self.ended:
+                told += f"  on {most_of(self.folds)} folds, where it does not lead"
             elif self.rivals[number]:
                 told += "  compared only"
             elif number == self.taken:
@@ -232,6 +235,11 @@ class Evidence:
         ]
 
 
+def most_of(folds: int) -> int:
+    """How many folds say whether an option is fitted on the others, too."""
+    return folds // 2 + 1
+
+
 def short(value: float) -> str:
     """A number in four digits."""
     return f"{value:.4g}"
@@ -244,7 +252,7 @@ def interval(lead: float | None, error: float | None) -> tuple[float, float] | N
     return lead - WIDTH * error, lead + WIDTH * error
 
 
-_LATER = {"fit_late", "refused", "tried"}  # entries that files of earlier versions lack
+_LATER = {"fit_late", "refused", "ended", "tried"}  # entries that files of earlier versions lack
 _STORED = {each.name for each in fields(Evidence)} - {"statistic", "null", "remark", *_LATER}
 
 
@@ -318,6 +326,8 @@ def _of_options(found: Evidence) -> dict[str, bool]:
         and not any(one and k == found.chosen for k, one in enumerate(rivals)),
         "options that were refused were not tried": isinstance(found.refused, tuple)
         and all(type(k) is int and k in range(n) and found.values[k] is None for k in found.refused),
+        "options that were ended do not lead": isinstance(found.ended, tuple)
+        and all(type(k) is int and k in range(n) and (found.leads[k] or 0.0) <= 0 for k in found.ended),
     }
 
 

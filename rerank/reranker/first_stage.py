@@ -10,7 +10,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -24,10 +24,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
-from threadpoolctl import threadpool_limits
 
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import uncounted
+from rerank.errors.threads import one_thread
 from rerank.io.frames import is_sparse, some_rows
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import deviations
@@ -57,9 +57,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "head40": {"head": 0.4},
     "balanced": {"balanced": True},
 }
-
-SMALL = 10**6
-"""Numbers of a table up to which a fit of a named first stage keeps to one thread of the linear algebra."""
 
 AUTO = "auto"
 """Logistic regression, or what leads it on held-out rows where some are asked: trees, a forest, a blend."""
@@ -317,10 +314,8 @@ def _fitted_as(
     """A fitted clone, or an error that names the first stage where it cannot be fitted."""
     if thawed(estimator) is not estimator:
         raise InputError(f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it.")
-    # In products of small tables threads wait for each other most of the time.
-    threads = 1 if named and math.prod(np.shape(seen)) <= SMALL else None
     with (
-        threadpool_limits(threads, "blas"),
+        one_thread(math.prod(np.shape(seen))) if named else nullcontext(),
         np.errstate(over="ignore", invalid="ignore"),  # a score that is not finite is refused where it is taken
     ):
         try:

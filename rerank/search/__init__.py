@@ -44,6 +44,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.errors.stops import limited, protected, unbroken
+from rerank.errors.threads import one_thread
 from rerank.io.options import one_of
 from rerank.problem import Problem
 from rerank.search.checkpoint import Checkpoint
@@ -119,7 +120,7 @@ def solve(
 
     def searched() -> SearchResult:
         closed = interrupted = False
-        with limited(time_limit):
+        with limited(time_limit), one_thread(problem.X.size):
             ready(problem, points, proof)
             try:
                 run = SearchRun(problem, random_state, proof, workers.count, points)

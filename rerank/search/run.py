@@ -148,7 +148,8 @@ class SearchRun:
         """
         if start is not None:
             self.offer(given_point(self.domain, start))
-        if self.begun:
+        if self.begun or not (self.domain.lower < self.domain.upper).any():  # no weight can move
+            self.begun = True
             return
         if self.boxes.weights is None:
             self._lift()

@@ -333,8 +333,12 @@ class Folds:
         self._longest: dict[Any, float] = {}  # seconds of a fit of each first stage
         self.cut = 0  # fits that count, though the time ended their search
 
-    def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
-        """What an option makes of the rows held out in folds; fewer where the time of ``fits`` to come is over."""
+    def take(
+        self, option: Mapping[str, Any], folds: Sequence[int], fits: int, part: slice = slice(None)
+    ) -> list[Ranked]:
+        """What an option makes of the rows held out in folds, or in a part of these; fewer where the time of ``fits``
+        to come is over.
+        """
         given = self._given | dict(option)
         kind = self._reranked(given)
         if kind not in self._divided:
@@ -343,7 +347,8 @@ class Folds:
         task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._null(task, folds)
-        jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in zip(folds, own, null)]
+        each = list(zip(folds, own, null))[part]
+        jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in each]
         done = self._workers.shared(jobs, self._clock, fits, given["time_limit"], ends_itself(task))
         self.cut += sum(one.cut for one in done)
         return [one.answer for one in done]

@@ -161,10 +161,13 @@ class Lead(NamedTuple):
 NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
 
 
-def contends(lead: Lead, leads: Sequence[Lead]) -> bool:
-    """Whether further deals may show an option to be the best: it leads, by no less than is clear of another one."""
+def contends(lead: Lead, leads: Sequence[Lead], safeguard: float = SAFEGUARD) -> bool:
+    """Whether further deals may show an option to be the best: it leads by half of what a lead has to exceed, and by no
+    less than is clear of another one. Deals hold out the same rows, so that their leads differ by less than an error.
+    """
     clear = max((one.lead - SAFEGUARD * one.error for one in leads if one.error >= 0), default=0.0)
-    return lead.lead > 0 and not lead.lead < clear
+    half = 0.5 * safeguard * lead.error if 0 < safeguard < math.inf else 0.0
+    return lead.lead > 0 and not lead.lead < max(clear, half if lead.error >= 0 else 0.0)
 
 
 def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:

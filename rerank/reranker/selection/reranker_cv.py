@@ -31,7 +31,7 @@ from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.describe import stage_in_words
 from rerank.reranker.estimator import Reranker, restored
-from rerank.reranker.evidence import WIDTH, Evidence, option_names, short
+from rerank.reranker.evidence import WIDTH, Evidence, most_of, option_names, short
 from rerank.reranker.first_stage import is_auto, memorises, too_many
 from rerank.reranker.fit import broken_by_first_stage, unsearched
 from rerank.reranker.members import reranked
@@ -90,6 +90,8 @@ class RerankerCV(Ranker):
         of .3 and more, and not at all where trees or a blend lead clearly, which are then corrected by .03 and by three
         columns. Where the reranker has ``features=rerank.scorers.Squares()``, corrections of the columns alone are
         tried before. Sparse tables, constraints, signs and ``max_features`` have no trees.
+        A correction that does not lead on most folds of the first deal is not fitted on the others, and its lead is of
+        these folds alone; with a grid, and where the first stage may not be kept, every option is tried on all folds.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
@@ -99,8 +101,8 @@ class RerankerCV(Ranker):
         whole groups.
     n_repeats : int or None
         Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter. Only options
-        that lead on the first deal, by no less than the best one so far less two standard errors, are tried on the
-        others.
+        that lead on the first deal, by half of what they have to and by no less than the best one so far less two
+        standard errors, are tried on the others.
     safeguard : float, default 2.0
         Standard errors that a lead has to exceed. ``inf`` keeps the first stage, and ``-inf`` takes the option with the
         largest statistic.
@@ -201,7 +203,8 @@ class RerankerCV(Ranker):
         with enough_memory():
             part = Clock(clock.share(FOLDS_SHARE))
             judge = Judge(posed.data, posed.splits, parse(posed.base.stat), posed.base.list_length)
-            trial = Trial(Folds(posed.base, posed.splits, posed.data, part, self.n_jobs), judge, self.verbose)
+            folds = Folds(posed.base, posed.splits, posed.data, part, self.n_jobs)
+            trial = Trial(folds, judge, self.verbose, safeguard, self.grid is None and posed.may_keep)
             self._try(trial, posed, safeguard)
         trial.leads = beside(trial.leads, trial.alone)
         self._check(trial)
@@ -295,7 +298,7 @@ class RerankerCV(Ranker):
         how["list_length"] = judge.list_length or judge.data.y.size if counted else None
         how["fit_keeps"] = self.best_params_.get("radius") != 0 and best.result_.keeps_first_stage
         how["fit_late"] = how["fit_keeps"] and unsearched(best.result_)
-        how["refused"] = tuple(trial.refused)
+        how["refused"], how["ended"] = tuple(trial.refused), tuple(trial.ended)
         names = option_names([option.params for option in trial.options])
         return Evidence.of(self.cv_results_, names, statistic=statistic.name, chosen=self.chosen_, **how)
 
@@ -351,6 +354,13 @@ class _PosedChoice:
     splits: list[Split]
     fold: Indices | None  # of a splitter whose folds divide the rows
     by_splitter: bool  # whether a splitter says which rows are held out together, and no groups do
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether the first stage can be the answer, and nothing but a lead speaks against it."""
+        base = self.base
+        led = base.first_stage is not None and not (base.constraints or base.quota or base.normalise)
+        return led and base.max_features is None and base.formulation != "resolved_rank"
 
     def notes(self, result: Result) -> list[str]:
         """What is to be said of folds that do not serve the last fit."""
@@ -416,7 +426,9 @@ def _fitted(posed: _PosedChoice, trial: Trial, chosen: int | None, clock: Clock)
 class Trial:
     """Options tried on folds one after the other, each judged when its folds are complete."""
 
-    def __init__(self, folds: Folds, judge: Judge, verbose: int) -> None:
+    def __init__(
+        self, folds: Folds, judge: Judge, verbose: int, safeguard: float = SAFEGUARD, early: bool = False
+    ) -> None:
         self.options: list[Option] = []
         self.leads: list[Lead] = []
         self.rounds: dict[int, list[Lead]] = {}  # by option, of each deal of the folds
@@ -424,6 +436,9 @@ class Trial:
         self.judge = judge
         self._folds, self._verbose, self._began = folds, verbose, time.perf_counter()
         self._over, self._deals, self._once = False, 0, 0
+        self._safeguard, self._early = safeguard, early and 0 <= safeguard < math.inf
+        self.ended: list[int] = []
+        """Corrections that did not lead on the first folds, and were not fitted on the others."""
         self.alone = math.nan
         """The statistic by the first stage, on as many deals as any option was tried on."""
 
@@ -444,7 +459,9 @@ class Trial:
             left, done = (len(numbers) - place) * len(self.judge.splits), list[tuple[Sequence[int], list[Ranked]]]()
             try:
                 for folds in self.judge.deals():
-                    ranked = self._folds.take(self.options[number].params, folds, left)
+                    ranked = self._ranked(number, folds, left, first=not done)
+                    if number in self.ended:
+                        break
                     if len(ranked) < len(folds):
                         self._once += len(done) == 1
                         break
@@ -453,7 +470,7 @@ class Trial:
                     lead = self.leads[number] = self.judge.lead(self.rounds[number])
                     if len(done) > self._deals:
                         self._deals, self.alone = len(done), lead.alone
-                    if len(done) == 1 and not contends(lead, self.leads):
+                    if len(done) == 1 and not contends(lead, self.leads, self._safeguard):
                         break
                 self._over = self._folds.over
             except InfeasibleError:  # it cannot keep the constraints
@@ -468,6 +485,23 @@ class Trial:
             if self._verbose and done:
                 self._say(number)
         return []
+
+    def _ranked(self, number: int, folds: Sequence[int], left: int, first: bool) -> list[Ranked]:
+        """What an option makes of the rows of a deal. A default correction that does not lead on most folds of the
+        ``first`` one is not fitted on the others: on these it would have to lead clearly. Its lead is of those folds.
+        """
+        option, most = self.options[number], most_of(len(folds))
+        if not (self._early and first) or option.first_stage_alone or most == len(folds):
+            return self._folds.take(option.params, folds, left)
+        found = self._folds.take(option.params, folds, left, slice(most))
+        if len(found) < most:
+            return found
+        rounds = self.judge.rounds([(folds[:most], found)])
+        if not (lead := self.judge.lead(rounds)).lead > 0:
+            self.ended.append(number)
+            self.rounds[number], self.leads[number] = rounds, lead
+            return found
+        return found + self._folds.take(option.params, folds, left - most, slice(most, None))
 
     def notes(self) -> list[str]:
         """What lack of time did to values."""
