@@ -7,6 +7,7 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 from rerank import Reranker, RerankerCV, datasets
+from rerank.reranker.selection.options import Lead, contends
 from tests.cases.drawn import read_back
 
 BASE = Reranker("precision@50", first_stage="logistic", solver="search", node_limit=0)
@@ -123,3 +124,31 @@ def test_a_chosen_first_stage_that_is_ideal_in_training_is_not_said_to_be_the_on
     assert est.chosen_ == 0 and est.result_.status == "already_ideal" and "Chosen (*)" in est.report()
     assert est.result_.message == "Held-out rows chose this first stage, as it is."
     read_back(est, tmp_path, X, y)
+
+
+def test_a_correction_that_does_not_lead_on_most_folds_is_ended_and_the_choice_is_that_of_all_folds(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + 0.2 * X[:, 1] + rng.normal(size=300) > 1.2).astype(int)
+    base = Reranker("precision@30", first_stage="x0", solver="search", node_limit=0)
+    est = RerankerCV(base, cv=5, n_repeats=1).fit(X, y)
+    ended = set(est.result_.evidence.ended)
+    corrected = [k for k, rival in enumerate(est.cv_results_["rival"]) if not rival]
+    assert ended and ended < set(corrected) and est.report().count("on 3 folds, where it does not lead") == len(ended)
+    every = [est.cv_results_["params"][k] for k in corrected]
+    whole = RerankerCV(base, grid=[{name: [one] for name, one in params.items()} for params in every], n_repeats=1)
+    whole.fit(X, y)
+    assert not whole.result_.evidence.ended and est.first_stage_kept_ == whole.first_stage_kept_
+    for k, lead in zip(corrected, whole.cv_results_["lead"], strict=True):
+        mine = est.cv_results_["lead"][k]
+        assert mine <= 0 if k in ended else mine == pytest.approx(lead, abs=1e-9)
+    again = read_back(est, tmp_path, X, y)
+    assert (
+        again.result_.evidence.ended == est.result_.evidence.ended and again.result_.evidence.report() == est.report()
+    )
+
+
+def test_further_deals_are_for_what_leads_by_half_of_the_safeguard():
+    leads = [Lead(1.0, 0.0, lead, 1.0) for lead in (-0.5, 0.9, 1.1)]
+    assert [contends(one, leads, 2.0) for one in leads] == [False, False, True]
+    assert [contends(one, leads, 0.0) for one in leads] == [False, True, True]

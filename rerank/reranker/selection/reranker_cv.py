@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InfeasibleError, InputError
 from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
+from rerank.errors.threads import one_thread
 from rerank.io.arrays import held
 from rerank.io.options import without
 from rerank.problem.lists import Floats, Indices
@@ -200,7 +201,7 @@ class RerankerCV(Ranker):
     def _fit_on(self, arguments: Arguments) -> RerankerCV:
         clock, arguments = Clock(self.time_limit), replace(arguments, X=held(arguments.X))
         safeguard, posed = check_safeguard(self.safeguard), self._posed(arguments)
-        with enough_memory():
+        with enough_memory(), one_thread(math.prod(posed.data.X.shape)):
             part = Clock(clock.share(FOLDS_SHARE))
             judge = Judge(posed.data, posed.splits, parse(posed.base.stat), posed.base.list_length)
             folds = Folds(posed.base, posed.splits, posed.data, part, self.n_jobs)
@@ -209,7 +210,8 @@ class RerankerCV(Ranker):
         trial.leads = beside(trial.leads, trial.alone)
         self._check(trial)
         spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
-        chosen, params, best = _last_fit(posed, trial, chosen, clock)
+        with one_thread(math.prod(posed.data.X.shape)):
+            chosen, params, best = _last_fit(posed, trial, chosen, clock)
         if chosen is None:
             alone = first_stage_kept(best.state_)
             best = restored(alone.with_classes(posed.data.rows, posed.data.y, alone.scores))
