@@ -1,7 +1,7 @@
 """What held-out rows said of the options of a fit: numbers, words and a picture, from a choice or from a file."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -324,11 +324,14 @@ def _of_options(found: Evidence) -> dict[str, bool]:
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
         and not any(one and k == found.chosen for k, one in enumerate(rivals)),
-        "options that were refused were not tried": isinstance(found.refused, tuple)
-        and all(type(k) is int and k in range(n) and found.values[k] is None for k in found.refused),
-        "options that were ended do not lead": isinstance(found.ended, tuple)
-        and all(type(k) is int and k in range(n) and (found.leads[k] or 0.0) <= 0 for k in found.ended),
+        "options that were refused were not tried": _are(found.refused, n, lambda k: found.values[k] is None),
+        "options that were ended do not lead": _are(found.ended, n, lambda k: (found.leads[k] or 0.0) <= 0),
     }
+
+
+def _are(numbers: Any, n: int, rule: Callable[[int], bool]) -> bool:
+    """Whether these are numbers of ``n`` options for each of which a rule holds."""
+    return isinstance(numbers, tuple) and all(type(k) is int and k in range(n) and rule(k) for k in numbers)
 
 
 def _of_choice(found: Evidence, tried: Any) -> dict[str, bool]:

@@ -484,7 +484,7 @@ class Trial:
                 self._over = True
                 if all(math.isnan(lead.value) for lead in self.leads):
                     raise
-            if self._verbose and done:
+            if self._verbose and number in self.rounds:
                 self._say(number)
         return []
 
