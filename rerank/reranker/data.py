@@ -9,8 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import validate_data
 
 from rerank.errors import InputError, LeakWarning
 from rerank.errors.telling import of_kind
@@ -198,6 +196,9 @@ class Arguments:
 
 def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
     """A user's training data, checked; the ``estimator`` gets scikit-learn's record of names of the columns."""
+    from sklearn.exceptions import DataConversionWarning
+    from sklearn.utils.validation import validate_data
+
     X, y, stage = held(arguments.X), held(arguments.y), options["first_stage"]
     sides = {name: getattr(arguments, name) for name in ("qid", "groups", "people")}
     named = tuple(dict.fromkeys(side for side in sides.values() if isinstance(side, str)))

@@ -457,10 +457,6 @@ class Reranker(RerankerOptions, Ranker):
         """Name of the program that ``formulation`` asks for."""
         return chosen_formulation(self.formulation, self._fitted().task.statistic)
 
-    def _fitted(self) -> FittedState:
-        check_is_fitted(self, "result_")
-        return self.state_
-
     def __getstate__(self) -> Any:
         """Without the rows of the fit."""
         return {name: value for name, value in super().__getstate__().items() if name != "_arguments"}

@@ -8,6 +8,7 @@ same bits on every machine, can be written to a model file, and gives the search
 import importlib
 import inspect
 import math
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -16,14 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context, get_config
-from sklearn.base import clone, is_regressor
-from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import uncounted
@@ -460,6 +453,9 @@ def is_fitted(estimator: Any) -> bool:
     """Whether an estimator has been fitted, or cannot be."""
     if not hasattr(estimator, "fit"):
         return True
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
     try:
         check_is_fitted(estimator)
     except (NotFittedError, TypeError):
@@ -471,6 +467,12 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
     """A fitted clone. Classifiers learn ``y > min(y)``, regressors, rankers and scorers that take grades the grade.
     Lists and weights go where ``fit`` takes them, rows sorted by list to rankers that take groups.
     """
+    from sklearn import config_context, get_config
+    from sklearn.base import clone, is_regressor
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.metadata_routing import get_routing_for_object
+    from sklearn.utils.validation import has_fit_parameter
+
     fresh = clone(estimator)
     last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
     prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
@@ -561,6 +563,9 @@ def name_of(estimator: Any) -> str:
 
 def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:
     """Weights (d,) and intercept of a linear model, perhaps scaled, if they give the ``scores`` of X; else None."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+
     whole = thawed(estimator)
     steps = [step for _, step in whole.steps] if isinstance(whole, Pipeline) else [whole]
     *before, last = map(thawed, steps)
@@ -586,6 +591,10 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
 
 def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
     """A pipeline of scaling and scorer; columns whose squares overflow or vanish are first divided by powers of two."""
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     ends = (X.max(axis=0), X.min(axis=0))
     top, bottom = (end.toarray().ravel() if is_sparse(end) else np.asarray(end) for end in ends)
     largest = np.maximum(top, -bottom)
@@ -606,6 +615,9 @@ def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
 
 def thawed(estimator: Any) -> Any:
     """The estimator inside a ``FrozenEstimator``."""
-    while isinstance(estimator, FrozenEstimator):
-        estimator = estimator.estimator
+    if "sklearn" in sys.modules:  # else it is none
+        from sklearn.frozen import FrozenEstimator
+
+        while isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
     return estimator

@@ -5,13 +5,9 @@ are the members' out-of-fold scores, of deviation 1 each, and their weights are 
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
-
-import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from typing import Any
 
 from rerank.errors import InputError
-from rerank.problem.lists import Floats
 from rerank.reranker.first_stage import is_blend, name_of
 
 MEMBERS = "members"
@@ -26,25 +22,6 @@ def members_of(first_stage: Sequence[Any]) -> list[Any]:
         found = f"{twice[0]!r} twice" if twice else "a blend" if len(names) > 1 else "one member"
         raise InputError(f"first_stage is a blend with {found}; give two or more different first stages.")
     return list(first_stage)
-
-
-class Unfitted(TransformerMixin, BaseEstimator):
-    """Stands for the members' scores until there are any."""
-
-    def __init__(self, names: Sequence[str] = ()) -> None:
-        self.names = names
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Nothing is learned."""
-        return self
-
-    def transform(self, X: Any) -> Floats:
-        """A column for each member."""
-        return np.zeros((X.shape[0], len(self.names)))
-
-    def get_feature_names_out(self, input_features: Any = None) -> list[str]:
-        """Names of the members' scores."""
-        return called(self.names)
 
 
 def called(names: Sequence[str]) -> list[str]:
@@ -66,4 +43,6 @@ def reranked(first_stage: Any, features: Any) -> Any:
             f"features is {features!r}, the scores of a blend's members, and first_stage is {first_stage!r:.60}; give "
             f"a list of first stages, or features=[{features!r}] for a column of that name."
         )
+    from rerank.reranker.unfitted import Unfitted
+
     return Unfitted([one if isinstance(one, str) else name_of(one) for one in members_of(first_stage)])

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rerank.errors import InputError
-from rerank.io.frames import are_dates, column, entries, numbers
+from rerank.io.frames import Floats, are_dates, column, entries, numbers
 from rerank.io.levels import Level, Places, counted, name_of
-from rerank.scorers.base import Floats
 
 # A text gets a column of its own if it stands in so many rows and in that share of them; at most so many texts of a
 # column do, each of at most so many characters.

@@ -15,8 +15,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from rerank.certificate import load_proof, verify_proof
 from rerank.certificate.lists import ideal_value
@@ -33,7 +31,6 @@ from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.files import document as documents
 from rerank.reranker.files import model_file
-from rerank.reranker.files.card import verified_card
 from rerank.reranker.files.model_file import ENCODED, SQUARES, ModelDocument, usable
 from rerank.reranker.files.report import Check, Report, Unchecked
 from rerank.reranker.first_stage import name_of
@@ -128,6 +125,8 @@ def verify(
     if hasattr(model, "card_") or (isinstance(model, str | os.PathLike) and is_card(model)):
         if proof is not None:
             raise InputError("The proof of a card is made again from the rows of its fit; leave proof out.")
+        from rerank.reranker.files.card import verified_card
+
         filed = read_card(model) if isinstance(model, str | os.PathLike) else filed_of(model.card_, model.result_)
         return verified_card(filed, table, where, query_weight, without_data)
     doc = _document_of(model)
@@ -166,6 +165,8 @@ def _document_of(model: Any) -> ModelDocument:
         return model
     if not hasattr(model, "get_params"):
         raise InputError(f"model is a {type(model).__name__}; give a fitted Reranker, or the path of a model file.")
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(model, "result_")
     return documents.document(model.state_)
 
@@ -288,6 +289,8 @@ def _fitted_again(
         again = first_stage_kept(again)
     columns = again.columns.called(tuple(table.feature_names))
     if columns.squares is not None:
+        from sklearn.base import clone
+
         columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
     elif columns.encoded is not None and not again.task.members:
         known, used = columns.encoded.left_out_, [rule.at for rule in columns.encoded.rules_]

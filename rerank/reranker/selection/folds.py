@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import check_cv
 
 from rerank.errors import InputError
 from rerank.io.options import legacy, whole
@@ -66,6 +65,8 @@ def splits_of(
         with warnings.catch_warnings():
             # Whether lists are whole is checked below, for splitters that do not look at groups as well.
             warnings.filterwarnings("ignore", message="The groups parameter is ignored")
+            from sklearn.model_selection import check_cv
+
             pairs = list(check_cv(cv).split(X, marked, units))
         mask = None if there is None or hasattr(cv, "split") else there.mask
         kept = np.ones(marked.size, dtype=bool) if mask is None else mask

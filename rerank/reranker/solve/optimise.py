@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from formulations import mps
 from formulations.errors import ModelTooLarge
@@ -410,6 +409,8 @@ def run(
     progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Solve the program with HiGHS in memory, or with another solver through a file."""
+    from joblib import effective_n_jobs
+
     from rerank.solvers import gateway, highs
 
     more: dict[str, Any] = {"node_limit": task.node_limit, "verbose": task.verbose, "progress": progress}
