@@ -14,7 +14,7 @@ from rerank import Reranker, load
 from rerank.io import Table, read_qrels, read_run, read_table, write_csv, write_svmlight
 from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
-from tests.cli.commands import NAMES, answer, fit, noisy, run
+from tests.cli.commands import NAMES, OPEN, answer, fit, noisy, run
 from tests.reranker.test_reranker import lists, table
 
 
@@ -184,6 +184,18 @@ def test_help_is_quick_and_loads_nothing_heavy():
         "import sys\nfrom typer.testing import CliRunner\nfrom rerank.cli import app\n"
         "done = CliRunner().invoke(app, ['fit', '--help']); assert done.exit_code == 0, done\n"
         "print([m for m in ('numpy', 'sklearn', 'numba', 'pyomo', 'highspy', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", ["rank", "score", "verify"])
+def test_a_model_is_read_and_its_rows_are_ranked_without_heavy_modules(command, folder):
+    fit(code=OPEN)
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom rerank.cli import app\n"
+        f"done = CliRunner().invoke(app, [{command!r}, 'm.json', 'data.csv']); assert done.exit_code in (0, 3), done\n"
+        "print([m for m in ('sklearn', 'numba', 'pyomo', 'highspy', 'scipy.stats', 'pandas') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
