@@ -184,7 +184,7 @@ def rooms_above_the_ledger() -> set[str]:
 def private_attributes_touched() -> set[str]:
     """Attributes ``_name`` of anything but ``self`` or ``cls``, where the estimators and what fits them stand.
 
-    ``estimator`` builds an estimator from its stored state, ``Ranked`` and ``Ranker`` are its base classes, and
+    ``estimator`` builds an estimator from its stored state, ``StateRanker`` and ``Ranker`` are its base classes, and
     ``reranker_cv`` fits the estimators that it chooses from with the names that it was given.
     """
     found = set()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.io.columns import Kinds
     from rerank.reranker.files.model_file import ModelDocument
-    from rerank.reranker.ranked import Ranked
+    from rerank.reranker.ranked import StateRanker
 
 Answer = TypeVar("Answer")
 
@@ -188,7 +188,7 @@ def cells_beside(
     return cells_of(path, names, places, separator(delimiter))
 
 
-def scores_shown(est: Ranked, table: Table) -> Any:
+def scores_shown(est: StateRanker, table: Table) -> Any:
     """The score of each row that people see: that of ``decision_function``, or within a list what orders it."""
     if est.state_.by_threshold:
         return est.decision_function(table.X, table.qid)
@@ -283,7 +283,7 @@ def lists_for_model(table: Table) -> Any:
     return ONE_LIST if table.qid is None else table.qid
 
 
-def ranker(doc: ModelDocument, model: Path) -> Ranked:
+def ranker(doc: ModelDocument, model: Path) -> StateRanker:
     """What a model says of rows, for rows whose columns were found by name and have no names themselves."""
     from rerank.reranker.files.document import state_of
     from rerank.reranker.ranked import ranked

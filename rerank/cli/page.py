@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rerank.reranker.evidence import Evidence
     from rerank.reranker.files.model_file import ModelDocument
     from rerank.reranker.files.verify import Report
-    from rerank.reranker.ranked import Ranked
+    from rerank.reranker.ranked import StateRanker
     from rerank.reranker.selection.options import Lead
     from rerank.reranker.state import Reason
 
@@ -53,7 +53,7 @@ DIGITS = 6  # of a fraction beside a row
 class RankedTable:
     """A table ranked by a model."""
 
-    est: Ranked
+    est: StateRanker
     table: Table
     scores: Any  # (n,), what orders the lists
     places: Any  # (n,), each in its list
@@ -105,7 +105,7 @@ class RankedTable:
         return f"the first {self.depth} places{'' if self.n_lists == 1 else ' of a list'}"
 
 
-def ranked(est: Ranked, table: Table, own: bool) -> RankedTable:
+def ranked(est: StateRanker, table: Table, own: bool) -> RankedTable:
     """The table ranked by the model; ``own`` if its rows are those of the fit."""
     from rerank.ranks.lists import places_by_list
     from rerank.statistics.derived import Share
@@ -376,7 +376,7 @@ def evidence(found: RankedTable) -> Section:
     return (title, [text(*lines)])
 
 
-def lead_of(est: Ranked, table: Table, scores: Any, first: Any) -> tuple[Lead | None, float]:
+def lead_of(est: StateRanker, table: Table, scores: Any, first: Any) -> tuple[Lead | None, float]:
     """What a list is worth beside the first stage's, and the mean over all orders; None and NaN without labels."""
     from rerank.ranks.evaluator import Evaluator
     from rerank.ranks.lists import split
@@ -396,7 +396,7 @@ def lead_of(est: Ranked, table: Table, scores: Any, first: Any) -> tuple[Lead | 
     return Lead(value, judge.mean(first, "average"), *judge.lead(scores, first, "average")), chance
 
 
-def held_out(est: Ranked) -> Section:
+def held_out(est: StateRanker) -> Section:
     """What the model file keeps of a cross-validation."""
     title, found = "What held-out rows say", est.result_.evidence
     if found is None:

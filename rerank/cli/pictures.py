@@ -14,7 +14,7 @@ from rerank.errors import InputError, RerankError
 
 if TYPE_CHECKING:
     from rerank.io import Table
-    from rerank.reranker.ranked import Ranked
+    from rerank.reranker.ranked import StateRanker
 
 KINDS = (".png", ".svg", ".pdf")
 
@@ -56,7 +56,7 @@ def check_one_list(path: Path | None, table: Table) -> None:
         raise InputError("--plot draws one list, and the table has several; leave it out, or give one list.")
 
 
-def list_drawn(est: Ranked, table: Table, n: int) -> Any:
+def list_drawn(est: StateRanker, table: Table, n: int) -> Any:
     """Relevant rows found by rows looked at; without any in the table, what puts the first ``n`` rows there."""
     if table.y is not None and (table.y > 0).any():
         return est.plot(table.X, table.y, qid=lists_for_model(table))

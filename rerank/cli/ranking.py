@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.reranker.files.model_file import ModelDocument
     from rerank.reranker.files.verify import Report
-    from rerank.reranker.ranked import Ranked
+    from rerank.reranker.ranked import StateRanker
 
 DIGESTS = ("data_sha256", "result.certificate.data_sha256")
 """The checks that a digest of other data fails, the digest's own first."""
@@ -104,7 +104,7 @@ def rank(
         write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
 
 
-def _tell_expected(est: Ranked) -> None:
+def _tell_expected(est: StateRanker) -> None:
     """What held-out rows of the fit say of the list, where there were any."""
     from rerank.reranker.describe import describe
 

@@ -25,7 +25,7 @@ from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState, free_name
 
 
-class Ranked(ShownMixin):
+class StateRanker(ShownMixin):
     """Ranks rows by a fitted state; scikit-learn, which takes a second to import, is not needed for that."""
 
     gain: Any
@@ -379,9 +379,9 @@ def _constant(state: FittedState) -> float:
     return 0.0 if stage is None or state.prior_weight else stage.intercept
 
 
-def ranked(state: FittedState) -> Ranked:
+def ranked(state: FittedState) -> StateRanker:
     """What a fitted state says of rows whose columns are known to be those of the fit."""
-    made = Ranked()
+    made = StateRanker()
     made.state_, made.result_ = state, state.result
     made.gain, made.reranks_ = state.task.gain, state.reranks
     return made

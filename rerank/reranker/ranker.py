@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rerank.errors import InputError, unknown
 from rerank.problem.lists import Floats
 from rerank.reranker.first_stage import GROUPED, names_optional
-from rerank.reranker.ranked import Ranked
+from rerank.reranker.ranked import StateRanker
 from rerank.reranker.state import FittedState
 
 
-class Ranker(Ranked, BaseEstimator):
+class Ranker(StateRanker, BaseEstimator):
     """Ranks rows by a fitted state, as a classifier of scikit-learn whose classes may be grades."""
 
     takes_grades = True
