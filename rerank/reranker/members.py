@@ -45,4 +45,4 @@ def reranked(first_stage: Any, features: Any) -> Any:
         )
     from rerank.reranker.unfitted import Unfitted
 
-    return Unfitted([one if isinstance(one, str) else name_of(one) for one in members_of(first_stage)])
+    return Unfitted(called([one if isinstance(one, str) else name_of(one) for one in members_of(first_stage)]))

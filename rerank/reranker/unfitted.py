@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from rerank.problem.lists import Floats
-from rerank.reranker.members import called
 
 
 class Unfitted(TransformerMixin, BaseEstimator):
@@ -26,4 +25,4 @@ class Unfitted(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> list[str]:
         """Names of the members' scores."""
-        return called(self.names)
+        return list(self.names)
