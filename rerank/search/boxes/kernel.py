@@ -44,12 +44,13 @@ from rerank.search.boxes.pairs import (
     widest,
 )
 from rerank.search.boxes.quotas import NONE, standing, steered
-from rerank.search.boxes.relaxation import HOPE, must_lose
+from rerank.search.boxes.relaxation import HOPE, PAD, must_lose, shrink
 from rerank.search.compiled import kernel
 from rerank.search.workspace import LEVELS, LISTS, RUNS, SIZE, START
 
 STUCK = 5  # splits a feature that decide nothing, after which a box is unresolved,
 FEW = 16  # if no more pairs, and rows of quotas, than this are undecided in it; exact arithmetic fathoms it then
+AGAIN = 0.7  # of a box, after a cut: if no more is left, it is explored again before it is split
 WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to the next
 
 
@@ -88,6 +89,7 @@ def explorer(linear: bool, ruled: bool) -> Any:
         margin = given.epsilon
         whitened = given.basis.size > 0
         n_sides, record, quotas = side.size, splits.shape[0] > 0, workspace.quotas
+        cuts = linear and not record and given.spacing == 0.0  # on a grid ends of boxes have to lie on it
         top, n_small, n_splits, boxes, next_name = counts[0], counts[1], counts[2], counts[3], counts[4]
         found, aside, work = sums[0], sums[1], sums[2]
         limit = max(found + slack, target)
@@ -158,12 +160,15 @@ def explorer(linear: bool, ruled: bool) -> Any:
                 aside = max(aside, bound)
                 continue
             # ---- a better bound by the relaxation; a proof holds boxes that the plain bound fathoms
+            left = 1.0
             if linear and not record:
                 need = given.total - gone - limit
                 if given.integral:
                     need = np.ceil(need) - 1.0 + WHOLE
                 if need < HOPE * (given.total - gone - value):
-                    more = must_lose(D, a, n, given.tolerance, need, margins, axes)
+                    more, gain = must_lose(D, a, n, given.tolerance, need, margins, axes)
+                    if cuts and gain > need > more:
+                        left = shrink(c, h, gain - need, axes[3], smallest)
                     if given.integral:
                         more = np.ceil(more - WHOLE)
                     bound = min(bound, given.total - gone - more)
@@ -200,6 +205,11 @@ def explorer(linear: bool, ruled: bool) -> Any:
                 v += 1
                 a, n = b, kept
                 middle, weight = margins[0, :n], W[a : a + n]
+            if linear and left < AGAIN:
+                put(numbers, top, c, h, bound)
+                labels[top, LEVEL] = v
+                top += 1
+                continue
             if not linear:
                 importance(slot, span, weight, lost, active, slots, slope, middle)
                 weight = middle
@@ -224,19 +234,20 @@ def explorer(linear: bool, ruled: bool) -> Any:
                 splits[n_splits, 2] = next_name
                 n_splits += 1
             place = 0
-            centre = c[which]
+            centre, move = c[which], 0.0
             if group > 0:
                 upward = groups[1, group] >= groups[2, group]
                 while side[place] != 0:
                     place += 1
             else:
-                h[which] *= 0.5
+                move = 0.5 * h[which]
+                h[which] = move + PAD if cuts else move
             for turn in range(2):
                 up = (turn == 1) == upward
                 if group > 0:
                     side[place] = group if up else -group
                 else:
-                    c[which] = centre + h[which] if up else centre - h[which]
+                    c[which] = centre + move if up else centre - move
                 put(numbers, top, c, h, bound)
                 labels[top, NAME] = next_name + (0 if up else 1)
                 labels[top, LEVEL] = v

@@ -22,6 +22,7 @@ from rerank.search.compiled import inner
 STEP = 0.9  # of the way to the point where the sum of the first choice would vanish, were the pairs spread evenly
 HOPE = 0.3  # of the weight lost at the centre: a gap beyond is hardly ever closed, and half the weight never
 ROUNDING = 1e-15
+PAD = 2.0**-50  # by which boxes overlap whose ends are no short binary fractions
 
 
 # numpy's error model: a check for division by zero would keep the loop out of the vector unit.
@@ -99,20 +100,24 @@ def _mixed(h: Any, gain: float, first: Any, other: float, second: Any, share: fl
 
 
 @inner()
-def _best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) -> float:
-    """Bound by the best mixture: concave and piecewise linear in the share, so best at an end or where a sum is 0."""
-    best = max(_mixed(h, gain, first, other, second, 0.0), _mixed(h, gain, first, other, second, 1.0))
-    for j in range(h.size):
-        if first[j] * second[j] < 0.0:
-            share = first[j] / (first[j] - second[j])
-            best = max(best, _mixed(h, gain, first, other, second, share))
+def _best_share(h: Any, gain: float, first: Any, other: float, second: Any) -> float:
+    """Share of the best mixture: concave and piecewise linear in the share, so best at an end or where a sum is 0."""
+    best, most = 0.0, _mixed(h, gain, first, other, second, 0.0)
+    for j in range(h.size + 1):
+        share = 1.0
+        if j < h.size:
+            share = first[j] / (first[j] - second[j]) if first[j] * second[j] < 0.0 else 0.0
+        bound = _mixed(h, gain, first, other, second, share)
+        if bound > most:
+            best, most = share, bound
     return best
 
 
 @inner(error_model="numpy")
-def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: Any, axes: Any) -> float:
-    """Weight of the undecided among the pairs ``a .. a + n`` that is lost at least. ``need`` is above 0, and less is of
-    no use: 0 where it is seen early that it cannot be reached. The margins and the axes are those of a
+def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: Any, axes: Any) -> Any:
+    """Weight of the undecided among the pairs ``a .. a + n`` that is lost at least, and the first term of the sum that
+    shows it, whose second term stands in ``axes[3]``. ``need`` is above 0, and less is of no use: 0 where it is seen
+    early that it cannot be reached. The margins and the axes are those of a
     :class:`rerank.search.workspace.PairSpace`; the weights stand behind the columns of ``D``.
     """
     h, first, second = axes[1], axes[3], axes[4]
@@ -121,13 +126,13 @@ def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: An
     gain, size = _prices(M, margins[1, :n], D[k, a : a + n], tolerance, most, t)
     off = ROUNDING * (n + 64) * size
     if gain - off < need:
-        return 0.0
+        return 0.0, 0.0
     _sums(D, a, t, first)
     bound = gain
     for j in range(k):
         bound -= h[j] * abs(first[j])
     if bound - off >= need:
-        return bound - off
+        return bound - off, gain - off
     # A sum falls by size / (k h_j)^2 a unit of w_j or so: |D_pj| h_j is the k-th part of R_p.
     for j in range(k):
         to = STEP * k * k * h[j] * first[j] / size
@@ -137,4 +142,31 @@ def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: An
     _shift(D, a, second, margin)
     other = _reprice(margin, M, tolerance, most, t)
     _sums(D, a, t, second)
-    return max(_best_mixture(h, gain, first, other, second) - off, 0.0)
+    share = _best_share(h, gain, first, other, second)
+    bound = _mixed(h, gain, first, other, second, share)
+    for j in range(k):
+        first[j] += share * (second[j] - first[j])
+    return max(bound - off, 0.0), gain + share * (other - gain) - off
+
+
+@inner()
+def shrink(c: Any, h: Any, spare: float, total: Any, smallest: float) -> float:
+    """Cut from a box what loses enough: all but ``total.(w - c) >= spare``; returns the share of its volume that stays.
+
+    Ends are rounded outward, and so are those of its parts (:data:`PAD`). No coordinate falls below the ``smallest``
+    half-width.
+    """
+    reach, kept = 0.0, 1.0
+    for j in range(h.size):
+        reach += h[j] * abs(total[j])
+    for j in range(h.size):
+        own = h[j] * abs(total[j])
+        if own > 0.0 and spare - reach + own > -own:
+            away = (spare - reach + own) / own
+            half = 0.5 * h[j] * (1.0 - away) + PAD
+            if smallest <= half < h[j]:
+                move = 0.5 * h[j] * (1.0 + away)
+                c[j] += move if total[j] > 0.0 else -move
+                kept *= half / h[j]
+                h[j] = half
+    return kept
