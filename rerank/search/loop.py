@@ -31,7 +31,7 @@ OWN_AXES, OWN_AXES_ROWS = 1e7, 4e6  # evaluations of a pair, and of a row, befor
 LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up would dominate
 OPEN = 0.5  # of the first gap that is left after
 BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, before targets are taken up,
-FEW, PATIENCE = 8, 10.0  # so many times as many where there are no more features than these: boxes mostly close then
+FEW, PATIENCE, PATIENCE_LINEAR = 8, 10.0, 4.0  # times as many up to so many features: boxes mostly close then
 AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
 A_SPLIT = 5e-6  # seconds to make a proof, for each split, which are kept for it
 
@@ -115,7 +115,8 @@ class BranchAndBound:
         """Whether boxes have brought little: most of the gap is still open."""
         boxes = self.boxes
         most = boxes.value + OPEN * (boxes.tables.ideal - boxes.value)
-        work = (BLIND_ROWS if boxes.tables.by_rows else BLIND) * (PATIENCE if boxes.domain.n_features <= FEW else 1.0)
+        patience = PATIENCE_LINEAR if boxes.tables.linear else PATIENCE
+        work = (BLIND_ROWS if boxes.tables.by_rows else BLIND) * (patience if boxes.domain.n_features <= FEW else 1.0)
         return self.done > work and boxes.shown() >= most
 
     def _screen(self) -> bool:

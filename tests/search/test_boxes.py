@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import example
+from hypothesis import assume, example
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -356,11 +356,15 @@ class Box(NamedTuple):
     R: Floats
 
     def must_lose(self, need: float = 1e-9) -> float:
+        return self.shown(need)[0]
+
+    def shown(self, need: float = 1e-9) -> tuple[float, float, Floats]:
+        """What is lost at least, and both terms of the sum that shows it."""
         n = self.M.size
         margins, axes = np.empty((5, n + 2)), np.empty((5, self.h.size))
         margins[0, :n], margins[1, :n], axes[1] = self.M, self.R, self.h
         D = np.hstack([np.full((self.h.size + 1, BEFORE), np.nan), np.vstack([self.D, self.W])])
-        return relaxation.must_lose(D, BEFORE, n, TOLERANCE, need, margins, axes)
+        return *relaxation.must_lose(D, BEFORE, n, TOLERANCE, need, margins, axes), axes[3]
 
     @property
     def undecided(self) -> Any:
@@ -413,6 +417,20 @@ def test_the_bound_is_no_more_than_the_relaxed_loss(seed: int, k: int, n: int, s
         assert Fraction(least[1]) <= exact_loss(b, lightest_move(b))
         for move in b.h * np.random.default_rng(seed).uniform(-1, 1, size=(5, k)):
             assert Fraction(least[1]) <= exact_loss(b, move)
+
+
+@examples(60, SEEDS, st.integers(2, 7), st.integers(5, 60), st.floats(0.05, 0.95))
+def test_a_cut_keeps_all_weights_that_lose_less_than_is_needed(seed: int, k: int, n: int, share: float) -> None:
+    b, rng = box(seed, k, n, 0.5), np.random.default_rng(seed)
+    bound, gain, total = b.shown()
+    assume(gain > bound)
+    need, c, h = bound + share * (gain - bound), b.c.copy(), b.h.copy()
+    kept = relaxation.shrink(c, h, gain - need, total, 2.0**-30)
+    assert kept == pytest.approx(np.prod(h[h > 0] / b.h[h > 0]), rel=1e-9)
+    corner = b.h * np.sign(total)  # what loses least by the sum lies around it
+    for move in corner * (1 - rng.random((40, 1)) ** 2 * rng.uniform(0, 2, (40, k))):
+        if exact_loss(b, move) < Fraction(need):
+            assert (np.abs(b.c + move - c) <= h).all()
 
 
 def test_pairs_as_good_as_won_do_not_blow_the_bound_up() -> None:
