@@ -92,7 +92,7 @@ def fit(
         reranked(est.first_stage, est.set_params(features=MEMBERS).features)  # refused without a blend
     folds = None if free else cv or FOLDS
     # What the file would refuse after the fit. Held-out rows may choose a correction, unless there is none to choose.
-    task = task_of(est.get_params(deep=False), table.X.shape[1])
+    task = task_of(est, table.X.shape[1])
     if folds and est.radius is None and est.normalise is None and est.formulation != "resolved_rank":
         task = replace(task, radius=1.0)
     if asked_folds(task):

@@ -68,7 +68,7 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
     learner, notes = learner_of(task, data.y)
     folds, limit = folds_of(data, task), math.inf if clock is None else clock.limit
     most = most_rows(learner, data, limit / (1 + folds))
-    stage, seen = learned(learner, data, most, task.seed)
+    stage, seen = learned(learner, data, most, task.random_state)
     stage = replace(stage, notes=(*stage.notes, *notes))
     anchored = task.radius is not None
 
@@ -83,12 +83,12 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
         where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
         own = "the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
         return of_seen(*[f"{where}, so that {own}"] * (asked_folds(task) > 1))
-    fold, held_out = fold_of(data, folds, task.seed), data.held_out.get(key_of(task.first_stage))
+    fold, held_out = fold_of(data, folds, task.random_state), data.held_out.get(key_of(task.first_stage))
     if any(np.ptp(data.y[fold != k]) == 0 for k in range(folds)):
         own = "the first stage's scores are of rows that it has seen; more rows, or cross_fit=False, leave this out."
         return of_seen(f"Without one of the {folds} folds all labels are equal, so that {own}")
     if held_out is None:
-        held_out, done = _by_folds(data, learner, fold, task.seed, most, began, clock)
+        held_out, done = _by_folds(data, learner, fold, task.random_state, most, began, clock)
         if done < folds:
             note = (
                 f"Out-of-fold scores of the first stage {stage.name} were not ready in time ({done} of {folds} folds), "
@@ -119,7 +119,7 @@ def _by_folds(
 def unscored(data: Data, task: Task) -> Staged:
     """A first stage of which only scores of other rows are asked."""
     learner, notes = learner_of(task, data.y)
-    stage, _ = learned(learner, data, math.inf, task.seed)
+    stage, _ = learned(learner, data, math.inf, task.random_state)
     return Staged(replace(stage, notes=(*stage.notes, *notes)), np.empty(0))
 
 
@@ -143,7 +143,7 @@ def blended(data: Data, task: Task, clock: Clock | None) -> Staged:
     weighing, every = Weighing.of(data), np.arange(data.y.size)
     stage = scaled.blend(data.rows.columns, stages, weighing.learned(scaled.scores, every))
     folds = folds or folds_of(data, replace(task, cross_fit=asked))
-    fold, scores = fold_of(data, folds, task.seed), np.empty(data.y.size)
+    fold, scores = fold_of(data, folds, task.random_state), np.empty(data.y.size)
     for k in range(folds):
         others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         scores[own] = scaled.scores[own] @ weighing.learned(scaled.scores[others], others)

@@ -27,6 +27,7 @@ from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
 from rerank.reranker.columns import Columns, Rows, columns_of, lists_of, names_in
 from rerank.reranker.members import reranked
+from rerank.reranker.options import RerankerOptions
 from rerank.statistics import RankStatistic
 
 Weights = Mapping[Any, float] | ArrayLike | None
@@ -194,12 +195,12 @@ class Arguments:
             raise type(error)(f"{error} (Rows are counted from 0 without those of weight 0.)") from error
 
 
-def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
+def data_of(arguments: Arguments, options: RerankerOptions, estimator: Any) -> Data:
     """A user's training data, checked; the ``estimator`` gets scikit-learn's record of names of the columns."""
     from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import validate_data
 
-    X, y, stage = held(arguments.X), held(arguments.y), options["first_stage"]
+    X, y, stage = held(arguments.X), held(arguments.y), options.first_stage
     sides = {name: getattr(arguments, name) for name in ("qid", "groups", "people")}
     named = tuple(dict.fromkeys(side for side in sides.values() if isinstance(side, str)))
     sides = {name: lists_of(X, side, name) for name, side in sides.items()}
@@ -207,23 +208,23 @@ def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) ->
     if np.ndim(y) == 2:
         message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
         warnings.warn(message, DataConversionWarning, stacklevel=4)
-    gain = gain_of(options["stat"], options["gain"], arguments.sample_weight)
+    gain = gain_of(options.stat, options.gain, arguments.sample_weight)
     weighed = replace(arguments, X=without(X, *named), y=y, **sides).present()
     with weighed.counted():
         given = weighed.sample_weight
         weight = None if given is None else check_weights(given, weighed.X.shape[0])
-        rows = columns_of(weighed.X, weighed.y, reranked(stage, options["features"]), used, weight)
+        rows = columns_of(weighed.X, weighed.y, reranked(stage, options.features), used, weight)
         validate_data(estimator, rows.given, weighed.y, reset=True, skip_check_array=True)
         frame = hasattr(estimator, "feature_names_in_")
         lists = arguments.qid if isinstance(arguments.qid, str) else ""
         columns = replace(rows.columns, frame=frame, lists=lists, aside=named)
         if arguments.names and not frame:
             columns = columns.called(arguments.names)
-        if arguments.qid is not None and options["list_length"] is not None:
+        if arguments.qid is not None and options.list_length is not None:
             raise InputError(
-                f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
+                f"list_length is {options.list_length}, and with qid every list has its own length; leave it out."
             )
-        data = checked(replace(rows, columns=columns, there=weighed.there), weighed, gain, options["pos_label"])
+        data = checked(replace(rows, columns=columns, there=weighed.there), weighed, gain, options.pos_label)
     every = stage is not None or columns.transformer is not None  # a first stage learns from every column
     which = range(len(columns.inputs)) if every else columns.chosen
     notes = leaks(data.rows.given, columns.inputs, which, data.y)

@@ -24,7 +24,7 @@ from rerank.reranker.data import Arguments, Weights, data_of
 from rerank.reranker.describe import audit_of
 from rerank.reranker.files import document, export
 from rerank.reranker.fit import fit
-from rerank.reranker.options import RENAMED, RerankerOptions
+from rerank.reranker.options import RENAMED, RerankerOptions, values_of
 from rerank.reranker.pool import WeightPool, pool_of
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.solution import UNUSED
@@ -246,9 +246,8 @@ class Reranker(RerankerOptions, Ranker):
         """Fit, with ``fold`` and ``held_out`` as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
-            options = self.get_params(deep=False)
-            data = replace(data_of(arguments, options, self), fold=fold, held_out=held_out or {})
-            fitted = fit(data, task_of(options, data.X.shape[1]), clock)
+            data = replace(data_of(arguments, self, self), fold=fold, held_out=held_out or {})
+            fitted = fit(data, task_of(self, data.X.shape[1]), clock)
             self._arguments = arguments
             return self._adopt(replace(fitted, named=data.rows.columns.frame or bool(arguments.names)))
 
@@ -276,7 +275,7 @@ class Reranker(RerankerOptions, Ranker):
         state = self._fitted()
         given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
         assert state.training is not None
-        bound = statistic_bound(*given, state.task.n_jobs, state.task.seed, ties=state.task.statistic.ties)
+        bound = statistic_bound(*given, state.task.n_jobs, state.task.random_state, ties=state.task.statistic.ties)
         return bound + state.training.tied_tails
 
     def pool(self, delta: float, k: int = 5, time_limit: float = 10.0) -> WeightPool:
@@ -394,7 +393,7 @@ class Reranker(RerankerOptions, Ranker):
             If the weights are not worth what the solver claims.
         """
         with enough_memory():
-            return self._adopt(export.fit_model(self._fitted(), model, self.get_params(deep=False)))
+            return self._adopt(export.fit_model(self._fitted(), model, self))
 
     def export_mps(self, path: str | os.PathLike[str], model: Any = None, **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
@@ -503,7 +502,7 @@ def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
 
 def restored(state: FittedState) -> Reranker:
     """The estimator of a fitted state."""
-    est = Reranker(**state.task.given)
+    est = Reranker(**values_of(state.task.given))
     est.n_features_in_ = len(state.columns.inputs)
     if state.columns.frame:
         est.feature_names_in_ = np.array(state.columns.inputs, dtype=object)

@@ -178,7 +178,7 @@ def concluded(
 
 def _standing(stated: Stated) -> Standing:
     data, task, first = stated.data, stated.task, stated.first
-    quotas, lists = groups_of(task.quotas, data.kinds), stated.training.counted
+    quotas, lists = groups_of(task.quota, data.kinds), stated.training.counted
     if first is None:
         return Standing(missed=broken_quota(quotas, lists, np.zeros(data.y.size)))
     value, columns = data.evaluate(task.statistic, first.scores, "pessimistic"), data.rows.columns
@@ -199,7 +199,7 @@ def _settled(stated: Stated, standing: Standing) -> bool:
     if problem is not None and standing.value is not None and standing.is_allowed:
         settled |= standing.value >= problem.ideal - ROUNDING * max(1.0, abs(problem.ideal))
     if settled and standing.missed is not None and (problem is None or nothing == "nothing_to_find"):
-        raise unmet(groups_of(stated.task.quotas, stated.data.kinds), proved=problem is None)
+        raise unmet(groups_of(stated.task.quota, stated.data.kinds), proved=problem is None)
     return settled and standing.missed is None
 
 
@@ -252,7 +252,7 @@ def _with_safe_margin(stated: Stated) -> Stated:
     by_program = task.solver not in ("search", "none", "file")
     if problem.by_sum:
         by_program = task.solver == "none" or (by_program and not task.presolve)
-    if task.epsilon is None and by_program:
+    if task.margin is None and by_program:
         problem = problem.with_epsilon(safe_epsilon(problem))
     return replace(stated, training=replace(stated.training, problem=problem))
 
@@ -310,7 +310,7 @@ def _state(stated: Stated, standing: Standing, answer: Answer, notes: list[str])
         gain=task.gain,
         C=task.C,
         solver=task.solver,
-        epsilon=problem.epsilon if problem is not None else task.epsilon or SMALLEST_DEFAULT,
+        epsilon=problem.epsilon if problem is not None else task.margin or SMALLEST_DEFAULT,
         n_lists=training.n_lists,
         n_empty_lists=training.n_empty_lists,
         shortlist=training.info,
@@ -403,7 +403,7 @@ def half_bound(problem: Problem, task: Task, clock: Clock, training: Training, s
         return None
     start = solution.weights if solution.weights.any() else None
     boxes = int(BOXES / max(sum(len(unit.positive) * len(unit.negative) for unit in problem.units), 1))
-    given = clock.share(1.0), start, task.n_jobs, task.seed, boxes + MORE_BOXES * solution.nodes
+    given = clock.share(1.0), start, task.n_jobs, task.random_state, boxes + MORE_BOXES * solution.nodes
     with clock.phase("search"):
         return statistic_bound(problem, *given, ties="average") + training.tied_tails
 
@@ -473,7 +473,7 @@ def _notes_on_quotas(stated: Stated, standing: Standing, scores: Floats) -> list
             f"({worst_count(missed, lists, standing.scores)} of {missed.name}), so it is not kept."
         ]
     where = "" if len(lists) == 1 else " in the list where that is closest"
-    quotas = groups_of(stated.task.quotas, stated.data.kinds)
+    quotas = groups_of(stated.task.quota, stated.data.kinds)
     return [*notes, *(f"Quota '{quota}': there are {worst_count(quota, lists, scores)}{where}." for quota in quotas)]
 
 

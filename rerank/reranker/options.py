@@ -248,6 +248,11 @@ def values_of(options: RerankerOptions) -> dict[str, Any]:
     return {each.name: getattr(options, each.name) for each in fields(RerankerOptions)}
 
 
+def copied(options: RerankerOptions) -> RerankerOptions:
+    """The parameters alone, of an estimator too, so that nothing changes them afterwards."""
+    return RerankerOptions(**values_of(options))
+
+
 @dataclass(eq=False, repr=False)
 class FusionOptions:
     """Parameters of a fusion; :class:`rerank.fusion.ScoreFusion` says what they mean."""

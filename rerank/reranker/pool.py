@@ -56,7 +56,7 @@ def pool_of(state: FittedState, delta: float, k: int, time_limit: float) -> Weig
     fitted = problem.unchanged if problem.anchored and not state.reranks else state.weights
     delta, k, seconds = real("delta", delta, 0), whole("k", k, 1), real("time_limit", time_limit, 0)
     least = verified(problem, fitted).certificate.value - Fraction(repr(delta))
-    starts = [fitted, *near(problem, [fitted], float(least), SAMPLE_SHARE * seconds, state.task.seed)]
+    starts = [fitted, *near(problem, [fitted], float(least), SAMPLE_SHARE * seconds, state.task.random_state)]
     moving = np.arange(int(problem.anchored), problem.n_features)
     signs = _common([w[moving] for w in starts])
     certain = np.zeros(moving.size, np.bool_)
@@ -97,7 +97,7 @@ def _half(
         signs = np.where(np.arange(problem.signs.size) == j, -sign, problem.signs).astype(np.int8)
         other = replace(problem, signs=signs)
     try:
-        found = solve(other, time_limit=seconds, n_jobs=state.task.n_jobs, random_state=state.task.seed)
+        found = solve(other, time_limit=seconds, n_jobs=state.task.n_jobs, random_state=state.task.random_state)
     except InfeasibleError:  # without room to spare, which is no proof
         return False, []
     near = math.isfinite(found.value) and Fraction(found.value) >= least

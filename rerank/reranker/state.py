@@ -16,6 +16,7 @@ from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.ranks.lists import rows_by_list
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.describe import GIVEN, stage_in_words
+from rerank.reranker.files.model_file import Head
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result
 from rerank.reranker.solution import Asked
@@ -106,7 +107,7 @@ class Reason(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedState:
+class FittedState(Head):
     """All that is known after a fit."""
 
     task: Task
@@ -114,12 +115,7 @@ class FittedState:
     first_stage: FirstStage | None
     threshold: float  # least first-stage score of the head, for single rows; -inf if every row is in the head
     reranks: bool  # False if the first stage's order is kept
-    features: Indices  # (p,), columns that the problem uses, ascending
-    low: Floats  # (p,), scaling of these columns; anchored (1 + p,), the prior's first
-    high: Floats
-    weights: Floats  # in scaled space, as long as ``low``
     result: Result
-    prior_scores: Floats | None = None  # (n,), out-of-fold scores of the training rows
     member_scores: Floats | None = None  # (n, m), those of a blend's members, out-of-fold, where these are reranked
     labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1
     classes: Classes | None = None  # labels and their cuts; None if labels were no whole numbers
@@ -128,7 +124,6 @@ class FittedState:
     columns_read: Mapping[str, Any] = field(default_factory=dict)  # names of columns that a command read
     training: Training | None = None  # None after reading a file
     scores: Floats | None = None  # (n,), first-stage scores of the training rows, out-of-fold where there are folds
-    data_sha256: str | None = None  # digest of the problem that a file states
     certificate: Mapping[str, Any] = field(default_factory=dict)  # entries of a file's; long fractions are digests
     binary: bool | None = None  # whether every gain is 0 or 1, weights of rows included; None after reading a file
 
@@ -151,7 +146,7 @@ class FittedState:
             limits.append("none below 0, with sum 1")
         if task.constraints:
             limits.append("that keep your constraints")
-        if task.quotas:
+        if task.quota:
             limits.append("that keep your quotas")
         if self.result.bound_source == "rows":
             limits.append("that keep the rows added to the program")

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -19,6 +19,7 @@ from rerank.ranks.row_gains import Gain
 from rerank.reranker.constraints import texts_of
 from rerank.reranker.first_stage import is_auto
 from rerank.reranker.members import by_members
+from rerank.reranker.options import RerankerOptions, copied
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.commands import names
 from rerank.solvers.outcome import Options
@@ -35,39 +36,26 @@ WHOLE_ANCHORED = 500_000  # the same for anchored problems, whose boxes lose mos
 FOLDS = 5  # parts of the training rows for out-of-fold scores
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Checked parameters of :class:`rerank.Reranker`; its time limit is a :class:`rerank.reranker.clock.Clock`."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class Task(RerankerOptions):
+    """The parameters of :class:`rerank.Reranker`, checked, and what follows from them. Nobody changes one."""
 
+    given: RerankerOptions  # as they were given
     quoted: RankStatistic  # the user's own statistic
     statistic: RankStatistic  # what is fitted: the same, with window and list length
-    n_candidates: int | str | None
-    formulation: str
-    solver: str
-    presolve: bool
-    epsilon: Margin | None  # None for the automatic margin
-    by_score: bool  # whether it is in units of the score of normalised weights
-    C: float
-    max_features: int | None
     signs: NDArray[np.int8]  # of each column: 1 for a weight >= 0, -1 for one <= 0, 0 for a free one
-    gain: Gain
-    n_jobs: int  # workers, at least 1
-    seed: int
-    first_stage: Any = None
-    proof: bool = False
-    verbose: int = 0
-    node_limit: int | None = None
-    checkpoint: str | os.PathLike[str] | None = None
-    radius: float | None = None
-    prior: Any = "auto"
-    cross_fit: int | str = 0
-    solver_options: Mapping[str, Any] = field(default_factory=dict)
-    quotas: tuple[Quota, ...] = ()  # without rows
-    judged: bool = False  # held-out rows judge the weights and nothing else is used: no value is recomputed exactly
-    constraints: tuple[str, ...] = ()
-    normalise: str | None = None
+    by_score: bool  # whether the margin is in units of the score of normalised weights
     members: bool = False  # whether the scores of a blend's members are what is reranked
-    given: Mapping[str, Any] = field(default_factory=dict)  # the parameters of the estimator, as they were given
+    judged: bool = False  # held-out rows judge the weights and nothing else is used: no value is recomputed exactly
+    # What checking makes of another kind.
+    margin: Margin | None  # None for the automatic margin
+    gain: Gain
+    quota: tuple[Quota, ...]  # without rows
+    constraints: tuple[str, ...]
+    cross_fit: int | str  # folds, 0 for none
+    solver_options: Mapping[str, Any]
+    n_jobs: int  # workers, at least 1
+    random_state: int
 
     def candidates(self, longest_list: int) -> int | None:
         """K; "auto" is None for lists that are not long, or where every place counts in the statistic."""
@@ -78,60 +66,71 @@ class Task:
         return None if depth is None or longest_list <= whole_list else max(2 * depth, LEAST_HEAD)
 
 
-def task_of(options: Mapping[str, Any], n_features: int) -> Task:
+def task_of(given: RerankerOptions, n_features: int) -> Task:
     """The parameters of an estimator, checked; an error names the parameter, what it is and what it may be."""
-    quoted = parse(options["stat"])
-    statistic = fitted_statistic(quoted, options.get("window"), options.get("list_length"))
-    if (solver := options["solver"]) not in SOLVERS:
+    quoted = parse(given.stat)
+    statistic = fitted_statistic(quoted, given.window, given.list_length)
+    solver, verbose, members = given.solver, given.verbose, by_members(given.features)
+    if solver not in SOLVERS:
         raise unknown("solver", solver, SOLVERS)
-    formulation = chosen_formulation(options["formulation"], statistic)
-    radius = options.get("radius")
-    if radius is not None:
-        radius = real("radius", radius, 0.0, 1e100)
-        if formulation == "resolved_rank":
-            raise InputError(
-                "formulation is 'resolved_rank', which forbids scores closer than the margin, and with a radius the "
-                "first stage's scores are given; use 'auto', 'mixed' or 'subrank'."
-            )
-    one_of("gain", options["gain"], ("exponential", "linear"))
-    stated = statistic.alone or not statistic.weighs_hits
-    if not stated and not options["presolve"] and solver not in ("search", "none"):
+    formulation = chosen_formulation(given.formulation, statistic)
+    radius = _radius(given, formulation)
+    one_of("gain", given.gain, ("exponential", "linear"))
+    if not (statistic.alone or not statistic.weighs_hits or given.presolve or solver in ("search", "none")):
         raise InputError(
             f"presolve=False asks for a program alone, and no program states {statistic.name!r}; leave presolve at "
             "True, or use solver='search'."
         )
-    normalise, epsilon = _normalise(options, radius), _margin(options["margin"])
-    verbose, members = options["verbose"], by_members(options.get("features"))
+    normalise, margin = _normalise(given, radius), _margin(given.margin)
     return Task(
+        given=copied(given),
+        stat=given.stat,
         quoted=quoted,
+        window=given.window,
+        list_length=given.list_length,
         statistic=statistic,
-        n_candidates=_candidates(options["n_candidates"]),
+        n_candidates=_candidates(given.n_candidates),
         formulation=formulation,
         solver=solver,
-        presolve=_truth("presolve", options["presolve"]),
-        epsilon=epsilon,
-        by_score=normalise is not None and epsilon is not None,
-        C=real("C", options["C"], 0.0),
-        max_features=_count("max_features", options["max_features"]),
-        signs=_signs(options["positive"], n_features, members),
-        gain=options["gain"],
-        n_jobs=jobs_of(options["n_jobs"]),
-        seed=seed(options["random_state"]),
-        first_stage="logistic" if is_auto(options["first_stage"]) else options["first_stage"],
-        proof=_truth("proof", options.get("proof", False)),
+        presolve=_truth("presolve", given.presolve),
+        time_limit=given.time_limit,
+        margin=margin,
+        by_score=normalise is not None and margin is not None,
+        C=real("C", given.C, 0.0),
+        max_features=_count("max_features", given.max_features),
+        positive=given.positive,
+        signs=_signs(given.positive, n_features, members),
+        gain=given.gain,
+        pos_label=given.pos_label,
+        n_jobs=jobs_of(given.n_jobs),
+        random_state=seed(given.random_state),
+        first_stage="logistic" if is_auto(given.first_stage) else given.first_stage,
+        proof=_truth("proof", given.proof),
         verbose=int(verbose) if isinstance(verbose, bool | np.bool_) else whole("verbose", verbose, 0),
-        node_limit=_count("node_limit", options.get("node_limit"), 0),
-        checkpoint=_checkpoint(options.get("checkpoint"), solver, bool(options["presolve"])),
+        node_limit=_count("node_limit", given.node_limit, 0),
+        checkpoint=_checkpoint(given.checkpoint, solver, bool(given.presolve)),
         radius=radius,
-        prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
-        cross_fit=_folds(options.get("cross_fit", False)),
-        solver_options=_solver_options(options.get("solver_options"), solver),
-        quotas=_quotas(options, statistic),
-        constraints=texts_of(options.get("constraints", ())),
+        prior=_prior(given.prior, given.first_stage, radius),
+        cross_fit=_folds(given.cross_fit),
+        solver_options=_solver_options(given.solver_options, solver),
+        quota=_quotas(given, statistic),
+        constraints=texts_of(given.constraints),
         normalise=normalise,
+        features=given.features,
         members=members,
-        given=options,
     )
+
+
+def _radius(given: RerankerOptions, formulation: str) -> float | None:
+    """The largest correction, if the program can have one."""
+    if given.radius is None:
+        return None
+    if formulation == "resolved_rank":
+        raise InputError(
+            "formulation is 'resolved_rank', which forbids scores closer than the margin, and with a radius the first "
+            "stage's scores are given; use 'auto', 'mixed' or 'subrank'."
+        )
+    return real("radius", given.radius, 0.0, 1e100)
 
 
 def _truth(name: str, value: Any) -> bool:
@@ -140,15 +139,15 @@ def _truth(name: str, value: Any) -> bool:
     raise InputError(f"{name} is {value!r}; it must be True or False.")
 
 
-def _quotas(options: Mapping[str, Any], statistic: RankStatistic) -> tuple[Quota, ...]:
+def _quotas(given: RerankerOptions, statistic: RankStatistic) -> tuple[Quota, ...]:
     """The quotas, if what solves the problem can keep them."""
-    found, name = quotas_of(options.get("quota")), options["formulation"]
+    found, name = quotas_of(given.quota), given.formulation
     if found and statistic.by_order:
         raise InputError(
             f"quota counts the first rows of a list, and {statistic.name!r} is stated as several lists of two classes; "
             "use stat='auc' with a quota."
         )
-    alone = not options["presolve"] and options["solver"] not in ("search", "none")
+    alone = not given.presolve and given.solver not in ("search", "none")
     if found and name != "resolved_rank" and (name != "auto" or alone):
         raise InputError(
             f"formulation={name!r} states a program that has no place for irrelevant rows, and a quota counts those, "
@@ -157,9 +156,9 @@ def _quotas(options: Mapping[str, Any], statistic: RankStatistic) -> tuple[Quota
     return found
 
 
-def _normalise(options: Mapping[str, Any], radius: float | None) -> str | None:
+def _normalise(given: RerankerOptions, radius: float | None) -> str | None:
     """How weights are normalised in the table's own units, None for not at all."""
-    normalise = options.get("normalise")
+    normalise = given.normalise
     if normalise not in (None, "sum"):
         raise InputError(f"normalise is {normalise!r}; it must be None, or 'sum' for weights from 0 on with sum 1.")
     if normalise is None:
@@ -169,7 +168,7 @@ def _normalise(options: Mapping[str, Any], radius: float | None) -> str | None:
             "normalise='sum' fits weights of its own, and a radius corrects those of a first stage; leave one of them "
             "out."
         )
-    if np.any(np.asarray(options["positive"]) == -1):
+    if np.any(np.asarray(given.positive) == -1):
         raise InputError("normalise='sum' takes no weight below 0, and positive asks for one; leave positive out.")
     return str(normalise)
 

@@ -203,10 +203,10 @@ class _Heads:
     def options(self) -> dict[str, Any]:
         """What every problem of these rows is asked."""
         return {
-            "epsilon": self.task.epsilon or SMALLEST_DEFAULT,
+            "epsilon": self.task.margin or SMALLEST_DEFAULT,
             "C": self.task.C,
             "max_features": self.task.max_features,
-            "quotas": _on_heads(groups_of(self.task.quotas, self.data.kinds), self.short, self.rows),
+            "quotas": _on_heads(groups_of(self.task.quota, self.data.kinds), self.short, self.rows),
         }
 
     @property
@@ -280,7 +280,7 @@ def _of_weights(heads: _Heads, features: Indices, options: dict[str, Any]) -> Pr
     """The problem of the weights of columns, and the margin in its units."""
     task = heads.task
     by_sum = task.normalise == "sum"
-    if by_sum and task.epsilon is None:
+    if by_sum and task.margin is None:
         low, high = heads.range
         options["epsilon"] = smallest_by_sum(high[features] / 2 - low[features] / 2)
     table, signs = heads.table[:, features], task.signs[features]

@@ -123,7 +123,16 @@ def worth_of(
         if len(totals) > 1:
             raise InputError("stat='logloss' is a mean over all rows, and there are several lists; leave qid out.")
         every, none = totals.sum(axis=1), np.zeros(1)
-        return Worth(LOGLOSS, unit, 0.0, every, others, none, none, np.zeros(1, np.int64))
+        return Worth(
+            kind=LOGLOSS,
+            unit=unit,
+            constant=0.0,
+            scale=every,
+            others=others,
+            limit=none,
+            earned=none,
+            start=np.zeros(1, np.int64),
+        )
     if rate is not None or isinstance(statistic, AUC):
         weight = np.where(pairs > 0, list_weight, 0.0)
         return Worth(

@@ -20,7 +20,7 @@ TOLERANCE = "only within the solver's tolerance"
 
 
 def solved(problem, **options):
-    asked = Reranker("dcg", formulation="mixed").get_params() | options
+    asked = Reranker("dcg", formulation="mixed", **options)
     task = replace(task_of(asked, problem.n_features), C=problem.C, signs=problem.signs)
     return solve(problem, task, Clock(60.0))
 

@@ -107,7 +107,7 @@ def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(
     X, y = numbered()
     rows = columns_of(X, features=[1, 2])
     data = checked(rows, Arguments(X, y), "exponential")
-    options = Reranker("auc", first_stage=Memory(), radius=0.1, cross_fit=k > 2).get_params(deep=False)
+    options = Reranker("auc", first_stage=Memory(), radius=0.1, cross_fit=k > 2)
     splits = splits_of(data.X, y > 0, None, k, 2, 0)
     parts = [part_of(data, split.train, "exponential", "a fold") for split in splits]
     folds = [Fold(part, data.some(split.test), "a fold") for part, split in zip(parts, splits)]

@@ -45,7 +45,7 @@ def leads(pairs, alone=0.5):
 
 def tried_by(base, d=5, grid=None):
     X, y = drawn(40, d)
-    return options_of(grid, base, data_of(Arguments(X, y), base.get_params(deep=False), base))
+    return options_of(grid, base, data_of(Arguments(X, y), base, base))
 
 
 # -- the rule ---------------------------------------------------------------------------------------------------------

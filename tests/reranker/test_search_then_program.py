@@ -32,7 +32,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def solved(problem: Problem, statistic: str, seconds: float) -> Solution:
-    asked = Reranker(statistic, solver="highs", n_jobs=1).get_params() | {"margin": problem.epsilon}
+    asked = Reranker(statistic, solver="highs", n_jobs=1, margin=problem.epsilon)
     return optimise.solve(problem, task_of(asked, problem.n_features), Clock(seconds))
 
 

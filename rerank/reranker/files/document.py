@@ -27,7 +27,7 @@ from rerank.reranker.files.model_file import COLUMNS, ENCODED, SQUARES, ModelDoc
 from rerank.reranker.files.stages import asked_as, kinds_of_rules, kinds_of_stage, of_entries
 from rerank.reranker.first_stage import FirstStage, of_tables
 from rerank.reranker.members import MEMBERS, by_members
-from rerank.reranker.options import KEPT
+from rerank.reranker.options import KEPT, RerankerOptions, values_of
 from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.solve.program import FORMULATIONS, SIZES
@@ -99,7 +99,7 @@ def document(state: FittedState) -> ModelDocument:
         settings=_settings(state, signs),
         versions=versions(),
         data_sha256=_digest_of(state),
-        random_state=state.task.seed,
+        random_state=state.task.random_state,
     )
 
 
@@ -107,18 +107,18 @@ def _settings(state: FittedState, signs: Indices) -> dict[str, Any]:
     """The entries of a document that the schema does not name; ``signs`` are those of the used columns."""
     task, stage, labels = state.task, state.first_stage, state.labels
     squares, encoded = state.columns.squares, None if state.task.members else state.columns.encoded
-    positive = task.given["positive"] if isinstance(task.given["positive"], bool) else "signs"
+    positive = task.given.positive if isinstance(task.given.positive, bool) else "signs"
     if signs.size:  # one value for all used columns, or a sign for each
         positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
     opaque = stage if stage is not None and stage.coef is None else None
     table = None if opaque is None else of_tables(opaque.estimator)
     # The entry ``epsilon`` holds the margin of free weights, and what "auto" is.
-    chosen = task.given["margin"] != "auto" and not (task.radius is None and task.normalise is None)
+    chosen = task.given.margin != "auto" and not (task.radius is None and task.normalise is None)
     return {
-        **{name: task.given[name] for name in KEPT},
-        "margin": task.given["margin"] if chosen else None,
+        **{name: value for name, value in values_of(task.given).items() if name in KEPT},
+        "margin": task.given.margin if chosen else None,
         "positive": positive,
-        **({"quota": "\n".join(map(str, task.quotas))} if task.quotas else {}),
+        **({"quota": "\n".join(map(str, task.quota))} if task.quota else {}),
         "reranks": bool(state.reranks),
         "opaque_first_stage": None if opaque is None else opaque.name,
         **({} if opaque is None else {"prior_centre": opaque.centre, "prior_scale": opaque.scale}),
@@ -343,22 +343,22 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             first_stage = asked_as(stage)
         by_epsilon = doc.settings.get("radius") is None and doc.settings.get("normalise") is None
         margin = doc.epsilon if by_epsilon else doc.settings.get("margin")
-        options = {
-            "n_candidates": doc.n_candidates,
-            "C": doc.C,
-            "max_features": doc.max_features,
-            "gain": doc.gain,
-            "random_state": doc.random_state,
-            "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
-            "first_stage": doc.first_stage or first_stage,
-            "positive": positive,
-            "features": columns.squares or _asked_for(columns) or doc.settings.get("features"),
-            "constraints": [text for _, text in constraints],
-            "normalise": doc.settings.get("normalise"),
-            **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
-            "quota": doc.settings.get("quota"),
-            "margin": "auto" if margin is None else margin,
-        }
+        kept = {name: doc.settings.get(name, usual) for name, usual in KEPT.items()}
+        options = RerankerOptions(
+            n_candidates=doc.n_candidates,
+            C=doc.C,
+            max_features=doc.max_features,
+            gain=doc.gain,
+            random_state=doc.random_state,
+            stat=doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
+            first_stage=doc.first_stage or first_stage,
+            positive=positive,
+            features=columns.squares or _asked_for(columns) or doc.settings.get("features"),
+            constraints=[text for _, text in constraints],
+            normalise=doc.settings.get("normalise"),
+            quota=doc.settings.get("quota"),
+            **kept | {"margin": "auto" if margin is None else margin},
+        )
         pair = [doc.settings[name] for name in ("label_negative", "label_positive") if name in doc.settings]
         labels = TwoLabels(*pair) if len(pair) == 2 else None
         return FittedState(

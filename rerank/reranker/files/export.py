@@ -33,6 +33,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
+from rerank.reranker.options import RerankerOptions
 from rerank.reranker.result import Result
 from rerank.reranker.solution import Moment, history_of, status_of
 from rerank.reranker.solve.optimise import INTERRUPTED, check_bound, remarks_of, run, seconds_to_state, solve
@@ -171,15 +172,26 @@ def program_of(model: Any, problem: Problem, choices: dict[str, Any]) -> OwnProg
     return own_program(problem, model.rerank_info.kind, program, choices_of(model), dict(program.titles))
 
 
-def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> FittedState:
+def _run_as(state: FittedState, options: RerankerOptions) -> Task:
+    """What was asked of a fit, with the solver of now and how it is run."""
+    solver = "highs" if options.solver in ("search", "none") else options.solver
+    given = replace(
+        state.task.given,
+        time_limit=options.time_limit,
+        node_limit=options.node_limit,
+        n_jobs=options.n_jobs,
+        verbose=options.verbose,
+        solver_options=options.solver_options,
+        solver=solver,
+    )
+    return replace(task_of(given, state.task.signs.size), random_state=state.task.random_state)
+
+
+def fit_model(state: FittedState, model: Any, options: RerankerOptions) -> FittedState:
     """The state with the best weights of a user's model, whose variables are set; ``options`` are those of now."""
     from formulations.compile import variables_of
 
-    problem, solver = state.known_problem(), options["solver"]
-    clock = Clock(options["time_limit"])
-    searched = solver in ("search", "none")
-    given = {**state.task.given, **{name: options[name] for name in RUNNING}, "solver": "highs" if searched else solver}
-    task = replace(task_of(given, state.task.signs.size), seed=state.task.seed)
+    problem, clock, task = state.known_problem(), Clock(options.time_limit), _run_as(state, options)
     with clock.phase("build"):
         own = program_of(model, problem, {})
     began, course = clock.spent, list[Progress]()
@@ -210,8 +222,8 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         if own.bounds_value
     ]
     notes = [*remarks, *remarks_of(outcome), *([INTERRUPTED] if interrupted else [])]
-    if searched:
-        notes.append(f"solver={solver!r} knows no rows of a program, so HiGHS solved it.")
+    if task.solver != options.solver:
+        notes.append(f"solver={options.solver!r} knows no rows of a program, so HiGHS solved it.")
     if task.proof or task.checkpoint is not None:
         notes.append(
             "A search does not know what was added to a program: it proved nothing here, recorded no proof and used no "
@@ -240,9 +252,6 @@ def _set(variables: list[Any], x: Floats) -> None:
 
 
 ROOM_INSIDE = "; its two sides also forbid leads within the margin, of which a smaller one has fewer"
-
-RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")
-"""Parameters that say how a solver is run, beside which one."""
 
 
 def _kept(
@@ -311,8 +320,9 @@ def _taken(old: Result, best: VerifiedWeights, limit: Limit, told: list[str], **
 def _with_weights(state: FittedState, result: Result) -> FittedState:
     """The state with the weights of a result."""
     # "auto" stays what was asked for where it stands for this program.
-    asked = {} if result.formulation == state.task.formulation else {"formulation": result.formulation}
-    task = replace(state.task, given={**state.task.given, **asked})
+    given, name = state.task.given, result.formulation
+    asked = given.formulation if name is None or name == state.task.formulation else name
+    task = replace(state.task, given=replace(given, formulation=asked))
     if result.ties == "average" and state.training is not None:
         result = replace(result, statistic=state.training.average(result.weights))
     classes = None if state.classes is None else replace(state.classes, cuts=None)  # there is no table

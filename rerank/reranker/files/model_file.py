@@ -74,21 +74,31 @@ def _kept(kind: str, **default: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ModelDocument:
-    """All that is needed to use, check and identify a fitted ranking.
+class Head:
+    """What scores the head of a list, in a file and after a fit.
 
-    The score of a row ``x`` (input units, ``d`` features) in the head of the list is
-    ``weights @ ((x[features] - low) / (high - low))``. With a first stage, the head is where
-    ``coef @ x + intercept >= threshold``. In anchored problems ``low``, ``high`` and ``weights`` begin with an entry of
-    the first stage's score, whose weight is 1.
+    The score of a row ``x`` (input units, ``d`` features) is ``weights @ ((x[features] - low) / (high - low))``. In
+    anchored problems ``low``, ``high`` and ``weights`` begin with an entry of the first stage's score, whose weight
+    is 1.
     """
 
-    statistic: str | None = _kept("text?")  # name that `rerank.statistics.parse` reads, or None with coefficients
-    feature_names: tuple[str, ...] = _kept("texts")  # (d,), all input columns, in order
     features: NDArray[np.intp] = _kept("integers")  # (p,), used columns or their squares, ascending; none constant
     low: Floats = _kept("floats")  # (p,), least of each used column on the training shortlist
     high: Floats = _kept("floats")  # (p,), largest, above ``low``
     weights: Floats = _kept("floats")  # (p,), in the scaled space, each in [-1, 1]
+    prior_scores: Floats | None = _kept("floats?", default=None)  # (n,), out-of-fold scores of the training rows
+    data_sha256: str | None = _kept("sha256?", default=None)  # of the training data, as a problem
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelDocument(Head):
+    """All that is needed to use, check and identify a fitted ranking.
+
+    With a first stage, the head is where ``coef @ x + intercept >= threshold``.
+    """
+
+    statistic: str | None = _kept("text?")  # name that `rerank.statistics.parse` reads, or None with coefficients
+    feature_names: tuple[str, ...] = _kept("texts")  # (d,), all input columns, in order
     epsilon: Margin = _kept("margin")  # in the scaled space
     coefficients: Floats | None = _kept("floats?", default=None)  # (n,), custom a_1 <= ... <= a_n
     gain: str = _kept("text", default="exponential")  # or linear
@@ -98,7 +108,6 @@ class ModelDocument:
     first_stage: str | None = _kept("text?", default=None)  # a linear one; None when `weights` rank all rows
     first_stage_coef: Floats | None = _kept("floats?", default=None)  # (d,)
     first_stage_intercept: float | None = _kept("float?", default=None)
-    prior_scores: Floats | None = _kept("floats?", default=None)  # (n,), out-of-fold scores of the training rows
     member_scores: Floats | None = _kept("floats?", default=None)  # (n * m,), of a blend's members, row by row
     reranked: NDArray[np.intp] | None = _kept("integers?", default=None)  # that could be used, ascending; None for all
     threshold: float | None = _kept("float?", default=None)
@@ -106,7 +115,6 @@ class ModelDocument:
     result: Mapping[str, Any] = _kept("flat", default_factory=dict)  # statistic, value, bound, status, seconds ...
     settings: Mapping[str, Any] = _kept("flat", default_factory=dict)  # the remaining options of the fit
     versions: Mapping[str, str] = _kept("flat", default_factory=dict)  # of packages
-    data_sha256: str | None = _kept("sha256?", default=None)  # of the training data
     random_state: int | None = _kept("integer?", default=None)
 
     def __post_init__(self) -> None:

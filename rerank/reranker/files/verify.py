@@ -559,13 +559,13 @@ def refit(
             f"{where} was fitted with weights of lists, which no table holds; give query_weight to rerank.verify."
         )
     state = documents.state_of(doc, first_stage, where)
-    if state.task.quotas and table.people is None:
+    if state.task.quota and table.people is None:
         raise InputError(f"{where} keeps quotas on kinds of rows; name the column that holds these with --people.")
     # A table holds grades: words, and -1 and 1 in a file, are 0 and 1 there, two other numbers are what they were.
     labels = state.labels
     positive = None if labels is None or labels.by_grades(table.y) else labels.positive
     gain = gain_of(documents.statistic_of(doc), state.task.gain, table.sample_weight)
-    people = table.people if state.task.quotas else None
+    people = table.people if state.task.quota else None
     arguments = replace(Arguments.of_file(table), query_weight=query_weight, groups=None, people=people).present()
     rows = state.columns.rows(arguments.X)
     data = checked(rows, arguments, gain, positive)
@@ -575,7 +575,7 @@ def refit(
             f"{where} holds out-of-fold scores of {scores.size} rows, and the table has {rows.n}; give the "
             "table of the fit."
         )
-    task, first = replace(state.task, epsilon=state.task.epsilon or doc.epsilon), None
+    task, first = replace(state.task, margin=state.task.margin or doc.epsilon), None
     if state.first_stage is not None and scores is not None:
         folds = 0 if doc.prior_scores is None else folds_of(data, task)
         first = Staged(state.first_stage, scores, folds)

@@ -27,6 +27,7 @@ from rerank.reranker.fusion.lists import JudgedRuns
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.points import Null, RunWeights
+from rerank.reranker.options import RerankerOptions
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, part_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, beside, best_of, cv_results
@@ -81,8 +82,8 @@ class Posed:
         return data_of(Arguments.of_file(self.tables[normaliser]), self._options, Reranker())
 
     @property
-    def _options(self) -> dict[str, Any]:
-        return Reranker(self.settings["stat"], first_stage=None, gain=self.settings["gain"]).get_params(deep=False)
+    def _options(self) -> RerankerOptions:
+        return RerankerOptions(self.settings["stat"], first_stage=None, gain=self.settings["gain"])
 
     def worth(self, model: FusionModel, scores: Floats | None = None) -> float:
         """The mean statistic of the queries as a model ranks: scores are rounded, so that rounding breaks no tie."""
@@ -146,7 +147,7 @@ class Posed:
     def fitted(self, point: Weighting, data: Data, rows: NDArray[np.intp]) -> Floats:
         """Weights of a point, of size 1 in sum, from some rows of its normaliser's."""
         est, gain = self.reranker(point, alone=True), gain_of(self.settings["stat"], self.settings["gain"])
-        task = task_of(est.get_params(deep=False), data.X.shape[1])
+        task = task_of(est, data.X.shape[1])
         task = replace(task, node_limit=task.node_limit or 0, proof=False, judged=True)
         with untold():
             return of_size_one(fit(part_of(data, rows, gain, "a fold"), task, Clock()).coef)

@@ -268,7 +268,7 @@ def compare(
         stat, solver="search", gain=gain, pos_label=pos_label, n_jobs=1, random_state=number, time_limit=None
     )
     given = Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups)
-    data = data_of(given, base.get_params(deep=False), Reranker())
+    data = data_of(given, base, Reranker())
     by_places = parse(stat).depth is not None and not parse(stat).weighs_hits
     length = data.y.size if data.qid is None and by_places else None
     with enough_memory():

@@ -1,7 +1,6 @@
 """What each further column is worth: the best weights of at most 1, 2, 3 ... columns, by the one fit."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from rerank.reranker.cross_fit import staged
 from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.describe import listed
 from rerank.reranker.fit import concluded, half_bound
-from rerank.reranker.options import RerankerOptions, values_of
+from rerank.reranker.options import RerankerOptions, copied
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.held_out import dealt
 from rerank.reranker.solution import Solution
@@ -43,10 +42,9 @@ def frontier_of(
 ) -> Frontier:
     """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
     clock, most = Clock(time_limit), whole("k_max", k_max, 1)
-    options = values_of(est)
-    options |= {"solver": "search", "presolve": True, "proof": False, "checkpoint": None, "time_limit": None}
-    if options["radius"] is None:  # a first stage that is kept would rank by all columns
-        options["first_stage"] = None
+    options = replace(copied(est), solver="search", presolve=True, proof=False, checkpoint=None, time_limit=None)
+    if options.radius is None:  # a first stage that is kept would rank by all columns
+        options.first_stage = None
     data = data_of(arguments, options, Ranker())
     most = min(most, data.X.shape[1])
     held_out = dict[int, tuple[float, float | None, float]]()
@@ -75,7 +73,7 @@ def frontier_of(
     return Frontier(statistic.name, "column", every, by, tuple(notes))
 
 
-def _fits(data: Data, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:
+def _fits(data: Data, options: RerankerOptions, most: int, clock: Clock) -> list[Step]:
     """The fits on all rows, each begun with the weights of the one before."""
     steps, before = list[Step](), np.zeros(0)
     halves = task_of(options, data.X.shape[1]).statistic.ties == "average"
@@ -94,7 +92,7 @@ def _fits(data: Data, options: dict[str, Any], most: int, clock: Clock) -> list[
             steps.append(Step(size, why=OVER))
             continue
         own = Clock(clock.least(None, most + 1 - size))
-        task, training = stated(data, task_of(options | {"max_features": size}, data.X.shape[1]), first)
+        task, training = stated(data, task_of(replace(options, max_features=size), data.X.shape[1]), first)
         try:
             state = concluded(data, task, own, first, training, solve)
         except KeyboardInterrupt:
@@ -109,7 +107,7 @@ def _fits(data: Data, options: dict[str, Any], most: int, clock: Clock) -> list[
         moved = before[1:] if problem is not None and problem.anchored else before
         names = tuple(data.feature_names[j] for j, weight in zip(training.features, moved) if weight)
         steps.append(Step(size, value, bound, False, names, None, own.spent))
-        if options["verbose"]:
+        if options.verbose:
             said = f"{four(value)}, none above {rounded_up(bound)}, {own.spent:.2g} s"
             say(f"columns, at most {size}: {found.fitted_name} {said}")
     return steps
@@ -125,10 +123,10 @@ def _bound(problem: Problem, task: Task, clock: Clock, training: Training, found
 
 
 def _held_out(
-    data: Data, options: dict[str, Any], most: int, folds: int, clock: Clock
+    data: Data, options: RerankerOptions, most: int, folds: int, clock: Clock
 ) -> dict[int, tuple[float, float | None, float]]:
     """Held-out value, its standard error and seconds by size: columns and weights chosen anew without each fold."""
-    trial, judge = dealt(RerankerOptions(**options), data, folds, options["random_state"], clock)
+    trial, judge = dealt(options, data, folds, options.random_state, clock)
     every = range(len(judge.splits))
     found = dict[int, tuple[float, float | None, float]]()
     for size in range(1, most + 1):

@@ -27,7 +27,7 @@ from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage, is_auto, is_blend, is_fitted, key_of, memorises
 from rerank.reranker.fit import fit
 from rerank.reranker.members import by_members, members_of, reranked
-from rerank.reranker.options import RerankerOptions, values_of
+from rerank.reranker.options import RerankerOptions, copied
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
@@ -119,12 +119,12 @@ def priors(
 
 def as_it_is(task: Task) -> bool:
     """Whether an option is a first stage as it is, of which nothing is asked but its scores of the rows held out."""
-    return task.first_stage is not None and task.radius == 0 and not (task.constraints or task.quotas)
+    return task.first_stage is not None and task.radius == 0 and not (task.constraints or task.quota)
 
 
 def bare(task: Task) -> Task:
     """The first stage of an option as it is."""
-    return replace(task, cross_fit=0, radius=0.0, constraints=(), quotas=(), max_features=None)
+    return replace(task, cross_fit=0, radius=0.0, constraints=(), quota=(), max_features=None)
 
 
 def _ready(data: Data, task: Task) -> Staged | None:
@@ -157,7 +157,7 @@ def _by_pairs(data: Data, task: Task, tests: list[Indices], singles: Sequence[Pr
     pairs = [(a, b) for a in range(len(tests)) for b in range(a)]
     both = [np.flatnonzero((fold == a) | (fold == b)) for a, b in pairs]
     others = [np.flatnonzero((fold != a) & (fold != b)) for a, b in pairs]
-    jobs = [(task.first_stage, data, train, test, task.seed) for train, test in zip(others, both)]
+    jobs = [(task.first_stage, data, train, test, task.random_state) for train, test in zip(others, both)]
     scored = call([(held_out_scores, job) for job in jobs])
     if len(scored) < len(pairs):
         return []
@@ -311,13 +311,13 @@ class Folds:
         self, base: RerankerOptions, splits: Sequence[Split], data: Data, clock: Clock, n_jobs: int | None = None
     ) -> None:
         self.splits, self.data = splits, data
-        self._given = values_of(base) | {"checkpoint": None, "pos_label": None}
+        self._given = replace(copied(base), checkpoint=None, pos_label=None)
         if is_auto(base.first_stage):
-            self._given["first_stage"] = "logistic"
+            self._given.first_stage = "logistic"
         statistic = parse(base.stat)
         if data.qid is None and base.list_length is None and statistic.depth is not None and not statistic.weighs_hits:
             # Lists to come are as long as this one; a fold is shorter, and there the first N are fewer.
-            self._given["list_length"] = data.y.size
+            self._given.list_length = data.y.size
         self._clock = clock
         gain = gain_of(base.stat, base.gain, data.sample_weight)
         names = fold_names(splits)
@@ -339,23 +339,23 @@ class Folds:
         """What an option makes of the rows held out in folds, or in a part of these; fewer where the time of ``fits``
         to come is over.
         """
-        given = self._given | dict(option)
+        given = replace(self._given, **option)
         kind = self._reranked(given)
         if kind not in self._divided:
-            self._divided[kind] = self._reranking(reranked(given["first_stage"], given["features"]))
+            self._divided[kind] = self._reranking(reranked(given.first_stage, given.features))
         divided = self._divided[kind]
         task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._null(task, folds)
         each = list(zip(folds, own, null))[part]
         jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in each]
-        done = self._workers.shared(jobs, self._clock, fits, given["time_limit"], ends_itself(task))
+        done = self._workers.shared(jobs, self._clock, fits, given.time_limit, ends_itself(task))
         self.cut += sum(one.cut for one in done)
         return [one.answer for one in done]
 
     def _null(self, task: Task, folds: Sequence[int]) -> list[Prior | None]:
         """The prior of what has to be led. An option of another first stage asks no more of it than its scores."""
-        led = replace(task, first_stage=self._given["first_stage"])
+        led = replace(task, first_stage=self._given.first_stage)
         same = led.first_stage is None or key_of(led.first_stage) == key_of(task.first_stage)
         return self._prior(led if same else bare(led), folds, self._own)
 
@@ -388,9 +388,9 @@ class Folds:
         return self._clock.remaining <= 0
 
     @staticmethod
-    def _reranked(given: Mapping[str, Any]) -> Any:
+    def _reranked(given: RerankerOptions) -> Any:
         """What the columns to rerank are known by."""
-        return key_of(given["first_stage"]) if by_members(given["features"]) else id(given["features"])
+        return key_of(given.first_stage) if by_members(given.features) else id(given.features)
 
     def _reranking(self, features: Any) -> Divided:
         data, folds = self._own
@@ -477,9 +477,9 @@ def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds
     if as_it_is(task) and own is not None:
         scores = np.full(own.held.size, math.nan) if null is None else null.held
         return Done(Ranked(own.held, scores, own.held, scores), False, False)
-    if task.quotas and learn.qid is None and learn.kinds is not None:
+    if task.quota and learn.qid is None and learn.kinds is not None:
         share = learn.y.size / (learn.y.size + held.y.size)
-        task = replace(task, quotas=scaled_quotas(task.quotas, learn.kinds, share))
+        task = replace(task, quota=scaled_quotas(task.quota, learn.kinds, share))
     with naming(f"the training rows of {fold.name}"):
         clock = Clock(seconds)
         state = fit(learn, task, clock, None if own is None else own.staged)

@@ -36,6 +36,7 @@ from rerank.reranker.evidence import WIDTH, Evidence, most_of, option_names, sho
 from rerank.reranker.first_stage import is_auto, memorises, too_many
 from rerank.reranker.fit import broken_by_first_stage, unsearched
 from rerank.reranker.members import reranked
+from rerank.reranker.options import copied
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.result import Result
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
@@ -231,15 +232,14 @@ class RerankerCV(Ranker):
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
-        params = base.get_params(deep=False)
-        data = data_of(arguments, params, clone(base))
-        strong = is_auto(base.first_stage)
+        data = data_of(arguments, base, clone(base))
+        asked, strong = copied(base), is_auto(base.first_stage)
         base = limited(replace(base, first_stage="logistic") if strong else base, data)
         options = options_of(self.grid, base, data, strong)
         for option in options:
-            given = params | option.params
-            made = reranked(given["first_stage"], given["features"])
-            table = data if made is params["features"] else data.reranking(made)
+            given = replace(asked, **option.params)
+            made = reranked(given.first_stage, given.features)
+            table = data if made is asked.features else data.reranking(made)
             task_of(given, table.X.shape[1])
         refuse_fixed_length(base, data)
         splits = self._splits(data, arguments)
@@ -419,7 +419,7 @@ def _fitted(posed: _PosedChoice, trial: Trial, chosen: int | None, clock: Clock)
     best = clone(posed.base).set_params(**params)
     if memorises(best.first_stage) and (deal := trial.first_deal()) is not None:
         fold, known = deal, trial.held_out(best.first_stage)
-    if fold is not None and asked_folds(task_of(best.get_params(deep=False), posed.data.X.shape[1])):
+    if fold is not None and asked_folds(task_of(best, posed.data.X.shape[1])):
         best.set_params(cross_fit=int(fold.max()) + 1)
     best.set_params(time_limit=clock.least(best.time_limit, 1))
     return params, best._fit_on(posed.arguments, fold, known)

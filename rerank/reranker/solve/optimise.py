@@ -50,7 +50,7 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     """Best weights that can be found in the time, verified exactly, and a bound."""
     points_only = task.node_limit == 0 and task.presolve
     unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
-    small = problem.by_sum and task.epsilon is None and problem.epsilon < programs.least_epsilon(problem)
+    small = problem.by_sum and task.margin is None and problem.epsilon < programs.least_epsilon(problem)
     if task.solver == "search" or not programs.has_program(problem) or points_only or unstated_quotas or small:
         solution, _ = _searched(problem, task, clock, start, SEARCH_ALONE_SHARE)
         if task.solver != "search" and not points_only:
@@ -58,7 +58,7 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
             what = what if programs.has_program(problem) else task.statistic.name
             solution = solution.noting(f"No program states {what}; the search had all of the time.")
     else:
-        if task.epsilon is not None:
+        if task.margin is not None:
             safe_epsilon(problem, problem.epsilon)
         solution = (_search_then_program if task.presolve else solve_program)(problem, task, clock, start)
     solution = bounded_by_ideal(problem, solution).within_bound()
@@ -126,7 +126,7 @@ def _searched(
             problem,
             time_limit=limit,
             start=start,
-            random_state=task.seed,
+            random_state=task.random_state,
             progress=show,
             n_jobs=task.n_jobs,
             proof=task.proof,
@@ -241,7 +241,7 @@ def solve_program(problem: Problem, task: Task, clock: Clock, start: Floats | No
     name = task.formulation
     with clock.phase("start"):
         limit = min(START_SECONDS, clock.remaining * 0.1)
-        w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
+        w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.random_state)
     with clock.phase("certificate"):
         w = allowed(problem, programs.normalised(np.asarray(w, dtype=np.float64), problem.limits))
         best = verified(problem, w) if meets(problem, w) else None
@@ -279,7 +279,7 @@ def _built(
 def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: search.SearchResult) -> Solution:
     """Solve the program, if one was named or a solver has options, and compare its answer with that of the search."""
     name = task.formulation
-    asked = task.given["formulation"] != "auto" or task.solver_options
+    asked = task.given.formulation != "auto" or task.solver_options
     if not asked or task.radius == 0:  # where one point is allowed
         return solution
     if why := programs.unstated():
@@ -414,7 +414,7 @@ def run(
     from rerank.solvers import gateway, highs
 
     more: dict[str, Any] = {"node_limit": task.node_limit, "verbose": task.verbose, "progress": progress}
-    options = Options(time_limit=limit, threads=effective_n_jobs(task.n_jobs), seed=task.seed % 2**31, **more)
+    options = Options(time_limit=limit, threads=effective_n_jobs(task.n_jobs), seed=task.random_state % 2**31, **more)
     options = replace(options.chosen(task.solver_options), cutoff=cutoff)
     with clock.phase(task.solver):
         if task.solver == "highs":
