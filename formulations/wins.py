@@ -1,7 +1,7 @@
 """Pairs of rows ``(i, k)``: which of them a program asks about, what the box of ``w`` decides, how they are scaled."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -46,7 +46,7 @@ class Wins:
 
     def only(self, wanted: NDArray[np.bool_]) -> "Wins":
         """The same, with pairs that nothing asks for any more left out."""
-        return Wins(*(getattr(self, column.name)[wanted] for column in fields(self)))
+        return Wins(*(column[wanted] for column in vars(self).values()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,7 +59,7 @@ def _how_good(
 
     value, totals = later(stat, known, rows), known.total(rows.X)
     least = float(exact(stat, rows, totals, "pessimistic"))
-    relevant, other = (sum(getattr(one, side) for one in here.totals) for side in ("relevant", "other"))
+    relevant, other = sum(one.relevant for one in here.totals), sum(one.other for one in here.totals)
     (ks, at), both = separation(here.totals), gini(here.totals)
     told = [
         f"{amount(stat, value)} on {relevant + other:g} rows, {relevant:g} of them relevant.",
@@ -88,7 +88,7 @@ def _risks(known: Card, here: Card) -> list[Part]:
     from rerank.scorecard.figures import net_benefit
 
     risk = known.risk([one.total for one in here.totals])
-    p, q = (np.array([getattr(one, side) for one in here.totals]) for side in ("relevant", "other"))
+    p, q = np.array([(one.relevant, one.other) for one in here.totals]).T
     at = np.linspace(0.0, min(MOST_RISK, 1.3 * float(risk.max())), STEPS)
     worth, every = net_benefit(risk, p, q, at), net_benefit(np.ones(risk.size), p, q, at)
     levels, which = np.unique(risk, return_inverse=True)

@@ -155,7 +155,7 @@ def guarded(
     if choice.get("verbose"):
         say(f"Ranking {LISTS} lists to come ...")
     lists = [datasets.machines(ROWS, TO_COME + number, ways) for number in range(LISTS)]
-    X, y = (np.concatenate([getattr(each, name) for each in lists]) for name in "Xy")
+    X, y = np.concatenate([each.X for each in lists]), np.concatenate([each.y for each in lists])
     failed = y.reshape(LISTS, ROWS) > 0
 
     def hits(score: Callable[[Any], Any]) -> NDArray[np.intp]:

@@ -41,7 +41,7 @@ def card_risks(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any
     ax = axes_of(ax, (6.0, 3.8))
     places = np.array([one.total for one in totals])
     rows = np.array([one.relevant + one.other for one in totals])
-    risk, low, high = (np.array([getattr(one, name) for one in totals]) for name in ("risk", "low", "high"))
+    risk, low, high = np.array([(one.risk, one.low, one.high) for one in totals]).T
     width = 0.8 * float(np.diff(np.sort(places)).min()) if places.size > 1 else 0.8
     behind = ax.twinx()
     behind.bar(places, rows, width=width, color="#E4E4E4", edgecolor=GREY, linewidth=0.5)

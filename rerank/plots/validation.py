@@ -17,8 +17,8 @@ AREAS = 220.0  # square points of the largest mark of a calibration
 
 def _counts(totals: Sequence[RiskOfTotal]) -> tuple[Any, Any, Any]:
     """Totals, relevant rows and other rows."""
-    places, p, q = (np.array([getattr(one, name) for one in totals]) for name in ("total", "relevant", "other"))
-    return places, p.astype(np.float64), q.astype(np.float64)
+    p, q = np.array([(one.relevant, one.other) for one in totals], np.float64).T
+    return np.array([one.total for one in totals]), p, q
 
 
 def _shares(axis: Any) -> None:

@@ -139,12 +139,11 @@ def _words(lists: Sequence[RankedList]) -> NDArray[np.int64]:
     begins, found = ends - (3 * sizes + 4 + hits + alone), np.empty(ends[-1], np.int64)
     found[begins] = sizes
     inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes - begins, sizes) + 1
-    for part, name in enumerate(("rows", "gains", "coefficients")):
-        values = np.concatenate([getattr(item, name) for item in lists])
+    for part, each in enumerate(zip(*((item.rows, item.gains, item.coefficients) for item in lists))):
+        values = np.concatenate(each)
         found[inside + np.repeat(part * sizes, sizes)] = values if part == 0 else (values + 0.0).view(np.int64)
-    for k, name in enumerate(("weight", "constant", "scale")):
-        numbers = np.array([getattr(item, name) for item in lists], dtype=np.float64)
-        found[begins + 1 + 3 * sizes + k] = (numbers + 0.0).view(np.int64)
+    numbers = np.array([(item.weight, item.constant, item.scale) for item in lists], dtype=np.float64)
+    found[(begins + 1 + 3 * sizes)[:, None] + np.arange(3)] = (numbers + 0.0).view(np.int64)
     for item, end, size in zip(lists, (ends - alone).tolist(), hits.tolist()):
         if item.hits is not None:  # no number of rows is negative, so these are not taken for another list
             found[end - size : end] = [-1, *item.hits]

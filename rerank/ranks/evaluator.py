@@ -33,7 +33,8 @@ class Evaluator:
         """All rows, list by list."""
         # A statistic for lists of one length has no coefficients for lists of others, which may be without a value.
         sizes, pays = _sizes([one.rows for one in self.lists]), np.array([scale > 0 for _, scale in self.shown])
-        rows, gains = (np.concatenate([getattr(one, name) for one in self.lists]) for name in ("rows", "gains"))
+        rows = np.concatenate([one.rows for one in self.lists])
+        gains = np.concatenate([one.gains for one in self.lists])
         return Flat(self.statistic, rows, gains, sizes, pays)
 
     def values(self, scores: ArrayLike, ties: Ties | None = None) -> list[float | None]:

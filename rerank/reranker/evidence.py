@@ -193,7 +193,7 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file; the statistic stands elsewhere in both."""
-        found = {name: getattr(self, name) for name in sorted({*_STORED, *_LATER})}
+        found = {name: value for name, value in sorted(vars(self).items()) if name in _STORED | _LATER}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
     def told(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:

@@ -28,7 +28,7 @@ def gini(totals: Sequence[Total]) -> float:
 
 def separation(totals: Sequence[Total]) -> tuple[float, int]:
     """The largest difference of the shares of both classes from a total up (Kolmogorov and Smirnov), and the total."""
-    p, q = (np.array([getattr(one, name) for one in totals], np.float64) for name in ("relevant", "other"))
+    p, q = np.array([(one.relevant, one.other) for one in totals], np.float64).T
     if not (p.any() and q.any()):
         return math.nan, totals[0].total
     apart = np.cumsum(p) / p.sum() - np.cumsum(q) / q.sum()

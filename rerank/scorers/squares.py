@@ -134,8 +134,10 @@ class Squares(TransformerMixin, BaseEstimator):
         try:
             found = cls(list(body["columns"]))
             found.n_features_in_ = body["n_columns"]
-            for name, kind in (("columns", np.intp), ("square_of", np.intp), ("centre", float), ("scale", float)):
-                setattr(found, f"{name}_", np.array(body[name], dtype=kind))
+            found.columns_ = np.array(body["columns"], dtype=np.intp)
+            found.square_of_ = np.array(body["square_of"], dtype=np.intp)
+            found.centre_ = np.array(body["centre"], dtype=np.float64)
+            found.scale_ = np.array(body["scale"], dtype=np.float64)
             m = found.square_of_.shape
             holds = (
                 found.to_dict() == dict(body)

@@ -519,8 +519,7 @@ _CLOSE = 1e-9
 
 def check_program(read: Program, own: Program, source: str) -> None:
     """Refuse a program of a file that is not the problem's own, stated again: another row, column or number."""
-    for kind in ("rows", "columns"):
-        there, wanted = getattr(read, kind), getattr(own, kind)
+    for kind, there, wanted in (("rows", read.rows, own.rows), ("columns", read.columns, own.columns)):
         if there == wanted:
             continue
         odd = sorted(set(there) ^ set(wanted)) or ["their order"]
@@ -528,11 +527,15 @@ def check_program(read: Program, own: Program, source: str) -> None:
             f"{source} has {len(there)} {kind} where the problem's program has {len(wanted)}; they differ in "
             f"{odd[0][:40]!r}: {ADVICE}."
         )
-    names = ("cost", "row_lower", "row_upper", "lower", "upper", "integer", "weights")
-    pairs = [(getattr(read, name), getattr(own, name)) for name in names]
-    pairs += [(getattr(read.matrix, name), getattr(own.matrix, name)) for name in ("indptr", "indices", "data")]
+    pairs = zip(_arrays(read), _arrays(own), strict=True)
     if not all(a.shape == b.shape and np.allclose(a, b, rtol=_CLOSE, atol=_CLOSE) for a, b in pairs):
         raise InputError(f"{source} holds other numbers than the program of its problem: {ADVICE}.")
+
+
+def _arrays(program: Program) -> list[Any]:
+    of, matrix = program, program.matrix
+    rows = [of.row_lower, of.row_upper, matrix.indptr, matrix.indices, matrix.data]
+    return [of.cost, of.lower, of.upper, of.integer, of.weights, *rows]
 
 
 def check_rows(solution: AnyPath, own: Program) -> bool:

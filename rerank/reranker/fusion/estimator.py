@@ -255,11 +255,10 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         told = (statistic.remark, *judged.notes, cut, *worse, *shut_out(model, judged), *choice.notes)
         about = {"stat": statistic.name, "gain": self.gain, "prior": choice.point.kind, "radius": choice.point.radius}
         about |= {"null": posed.title(posed.points()[0]), "null_kept": choice.kept}
-        about |= {name: getattr(result, name) for name in ("statistic", "status", "message")}
+        about |= {"statistic": result.statistic, "status": result.status, "message": result.message}
         self.notes_: tuple[str, ...] = tuple(note for note in told if note)
         about |= {"queries": result.n_lists, "notes": list(self.notes_)}
-        about |= {name: getattr(result, name) for name in ("value", "bound", "gap")}
-        about["ranges"] = ranges(judged.joined)
+        about |= {"value": result.value, "bound": result.bound, "gap": result.gap, "ranges": ranges(judged.joined)}
         self.model_: FusionModel = replace(model, about=about)
         self.result_: Result = result.noting(*worse)
         self.weights_: dict[str, float] = dict(zip(names, model.weights.tolist()))

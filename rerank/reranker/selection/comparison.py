@@ -6,7 +6,7 @@ Each method is a first stage that nothing corrects, so that it is fitted, timed 
 import importlib
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Self
@@ -138,12 +138,12 @@ class Comparison(Readable):
     folds: int
     list_length: int | None  # rows for which values are counted; None if the length makes no difference
     estimator: Any = field(repr=False)  # what to take, not fitted yet
-    given: Mapping[str, Any] = field(repr=False, default_factory=dict)  # the rows, as they came
+    given: Arguments | None = field(repr=False, default=None)  # the rows, as they came
 
     def fit(self) -> Any:
         """The estimator of what to take, fitted to the rows that were compared."""
         taken = inspect.signature(self.estimator.fit).parameters
-        rows = {name: side for name, side in self.given.items() if side is not None and name in taken}
+        rows = {name: side for name, side in vars(self.given).items() if side is not None and name in taken}
         return clone(self.estimator).fit(**rows)
 
     @property
@@ -187,7 +187,7 @@ class Comparison(Readable):
         first, *others = [one for one in self.methods if one.value is not None]
         unit = f"lead over {first.name}, {self.statistic}"
         null = f"{first.name}: {short(first.value or 0.0)}"
-        means, errors = (np.array([getattr(one, side) for one in others], np.float64) for side in ("lead", "error"))
+        means, errors = np.array([(one.lead, one.error) for one in others], np.float64).reshape(-1, 2).T
         chosen = next((k for k, one in enumerate(others) if one.name == self.take), None)
         called = [f"{one.name} ({one.why})" if one.why else named(one.name) for one in others]
         names = [f"{name}: {short(one.value or 0.0)}" for name, one in zip(called, others)]
@@ -283,8 +283,7 @@ def compare(
     if interrupted and not trial.ranked:
         raise KeyboardInterrupt
     found = trial.told(length, {"stat": stat, "gain": gain, "pos_label": pos_label, "random_state": number})
-    sides = ("X", "y", "qid", "sample_weight", "query_weight", "ideal_gains", "groups")
-    return replace(found, given={name: getattr(given, name) for name in sides})
+    return replace(found, given=given)
 
 
 def _stage(given: Any, number: int, columns: Sequence[str]) -> tuple[str, Any]:

@@ -575,9 +575,7 @@ class Judge:
 
     def _round(self, folds: Sequence[int], ranked: Sequence[Ranked]) -> Lead:
         rows = np.concatenate([self.splits[k].test for k in folds])
-        own, null, alone = (
-            np.concatenate([getattr(one, side) for one in ranked]) for side in ("joint", "joint_alone", "alone")
-        )
+        own, null, alone = np.concatenate([(one.joint, one.joint_alone, one.alone) for one in ranked], axis=1)
         statistic, unit = self.statistic, 1.0
         if self.data.qid is None:
             statistic, unit = in_lists_of(statistic, self.list_length or self.data.y.size, rows.size)

@@ -282,14 +282,20 @@ class RerankerCV(Ranker):
         self.first_stage_kept_, self.chosen_ = chosen is None, chosen
         self.best_params_: dict[str, Any] = params
         self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
-        tried, rivals = ([getattr(one, side) for one in trial.options] for side in ("params", "rival"))
+        tried, rivals = [one.params for one in trial.options], [one.rival for one in trial.options]
         rounds = [[one.value for one in trial.rounds.get(k, [])] for k in range(len(tried))]
         base = posed.base.get_params(deep=False)
         self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals, rounds, base)
         self.__dict__.pop("feature_names_in_", None)
-        copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ blend_weights_ classes_ n_features_in_"
-        for name in (*copied.split(), *(["feature_names_in_"] if hasattr(best, "feature_names_in_") else [])):
-            setattr(self, name, getattr(best, name))
+        self.result_, self.coef_, self.features_ = best.result_, best.coef_, best.features_
+        self.prior_weight_, self.threshold_, self.first_stage_ = best.prior_weight_, best.threshold_, best.first_stage_
+        self.blend_weights_, self.classes_, self.n_features_in_ = (
+            best.blend_weights_,
+            best.classes_,
+            best.n_features_in_,
+        )
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
 
     def _evidence(self, trial: Trial, safeguard: float, best: Reranker) -> Evidence:
         """The numbers of the choice, to be reported, drawn and kept."""
