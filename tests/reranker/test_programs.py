@@ -175,7 +175,7 @@ def test_the_automatic_formulation_has_the_optimum_of_the_problem(stat, program,
     assert highs_says.objective is not None and highs_says.holds == "optimal"
     est.save(tmp_path / "m.json")
     assert rerank.load(tmp_path / "m.json").formulation == "auto"
-    assert est.load_solution(tmp_path / "p.sol").state_.task.given["formulation"] == "auto"
+    assert est.load_solution(tmp_path / "p.sol").state_.task.given.formulation == "auto"
 
 
 @pytest.mark.parametrize("verbose", [0, 1, 2])

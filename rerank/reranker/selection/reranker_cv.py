@@ -287,13 +287,10 @@ class RerankerCV(Ranker):
         base = posed.base.get_params(deep=False)
         self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals, rounds, base)
         self.__dict__.pop("feature_names_in_", None)
-        self.result_, self.coef_, self.features_ = best.result_, best.coef_, best.features_
+        self.result_, self.coef_, self.classes_ = best.result_, best.coef_, best.classes_
         self.prior_weight_, self.threshold_, self.first_stage_ = best.prior_weight_, best.threshold_, best.first_stage_
-        self.blend_weights_, self.classes_, self.n_features_in_ = (
-            best.blend_weights_,
-            best.classes_,
-            best.n_features_in_,
-        )
+        self.blend_weights_, self.features_ = best.blend_weights_, best.features_
+        self.n_features_in_ = best.n_features_in_
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 
