@@ -14,8 +14,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError, LeakWarning
-from rerank.errors.compiling import watch, working_time
-from rerank.errors.stops import Deadline, protected
+from rerank.errors.compiling import working_time
+from rerank.errors.stops import protected
 from rerank.io.arrays import held
 from rerank.io.frames import Frame, as_table, index_of, is_frame, is_sparse, names_of, without
 from rerank.io.labels import read_labels
@@ -25,24 +25,23 @@ from rerank.io.options import real, seed
 from rerank.io.page import Part, ShownMixin, Words
 from rerank.ranks.lists import lists_missing
 from rerank.scorecard.card import Card
+from rerank.scorecard.choose import searched
 from rerank.scorecard.frontier import SEARCHES, Frontier, frontier_of
 from rerank.scorecard.gaps import codes_told, levels_of, special_of, with_gaps
 from rerank.scorecard.held_out import STOPPED, corrected
 from rerank.scorecard.kernels import NO_CUT
+from rerank.scorecard.options import CardOptions
 from rerank.scorecard.pool import Pool, pool_of
-from rerank.scorecard.problem import Found
 from rerank.scorecard.program import export, model_of
 from rerank.scorecard.regret import Regret, regret_of
 from rerank.scorecard.result import CardResult, HeldOut, later, result_of
 from rerank.scorecard.rows import Rows, class_weighted, cut_of
 from rerank.scorecard.search import Search
-from rerank.scorecard.statement import asked_of, measure, name_of, stated
+from rerank.scorecard.statement import asked_of, measure, name_of
 from rerank.scorecard.verify import Claim, Verified, verify
 
-RULES = ("must", "at_least_one", "not_both", "together", "constraints")
 
-
-class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
+class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
     """A card of whole-number points on yes/no questions, fitted to a rank statistic, with a proof.
 
     A row's score is the sum of the points of the questions that it answers by yes.  Rows of equal totals count in
@@ -142,51 +141,6 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
-    def __init__(
-        self,
-        stat: Any = "auc",
-        n_questions: int = 4,
-        points: Any = 5,
-        *,
-        thresholds: Any = "quantiles",
-        max_levels: int = 10,
-        max_columns: int | None = None,
-        one_per_column: bool | str = False,
-        signs: Any = None,
-        bounds: Any = None,
-        must: Any = (),
-        never: Any = (),
-        at_least_one: Any = (),
-        not_both: Any = (),
-        together: Any = (),
-        constraints: Any = (),
-        cut: Any = None,
-        validation: int | str | None = 5,
-        time_limit: float | None = 60.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        pos_label: Any = None,
-        max_total: int | None = None,
-        class_weight: Any = None,
-        both_ways: bool | str = "gaps",
-        ranges: bool = False,
-        groups: bool = False,
-        min_rows: float = 0,
-        special: Any = None,
-    ) -> None:
-        self.stat, self.n_questions, self.points = stat, n_questions, points
-        self.thresholds, self.max_levels = thresholds, max_levels
-        self.max_columns, self.one_per_column = max_columns, one_per_column
-        self.signs, self.bounds, self.must, self.never = signs, bounds, must, never
-        self.at_least_one, self.not_both, self.together = at_least_one, not_both, together
-        self.constraints, self.cut, self.validation = constraints, cut, validation
-        self.time_limit, self.n_jobs, self.random_state = time_limit, n_jobs, random_state
-        self.verbose, self.pos_label = verbose, pos_label
-        self.max_total, self.class_weight = max_total, class_weight
-        self.both_ways, self.ranges, self.groups = both_ways, ranges, groups
-        self.min_rows, self.special = min_rows, special
-
     def fit(
         self,
         X: Any,
@@ -224,7 +178,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         began = working_time()
         share = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
         searches = share if share is None or self.validation is None else SEARCHES * share
-        search, found = self._searched(rows, limit=searches)
+        search, found = searched(self, rows, limit=searches)
         if search.best is None:
             raise self._none(search, rows)
         self.questions_, self.left_out_ = found.questions, found.left_out
@@ -239,7 +193,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         if how is not None:
             left = None if share is None else max(0.0, began + share - working_time())
             if not stopped:
-                held_out, stopped = protected(lambda: corrected(self, rows, how, seed(self.random_state), left))
+                held_out, stopped = protected(
+                    lambda: corrected(self, self.card_, rows, how, seed(self.random_state), left)
+                )
             held_out = HeldOut(None, 0, str(how), why=STOPPED) if stopped else held_out
         if held_out is not None and held_out.spread is not None:
             self.card_ = self.card_.with_totals(totals, *rows.counts, held_out.spread)
@@ -274,39 +230,23 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         weight = class_weighted(self.class_weight, grades > 0, self.classes_, weight)
         return Rows.of(X, grades > 0, qid, weight, query_weight, people)
 
-    def _like(self, **changes: Any) -> Self:
-        """An estimator that is not fitted, with the parameters of this one but for changes."""
-        return self.__class__(**{**self.get_params(), **changes})
-
-    def _searched(
-        self, rows: Rows, card: Card | None = None, best: Found | None = None, limit: float | None = None
-    ) -> Any:
-        """A search that has ended, and the problem as stated; it may begin with a card, or the best of smaller ones."""
-        watch()
-        if limit is None and self.time_limit is not None:
-            limit = real("time_limit", self.time_limit, 0.0)
-        found = stated(self, rows, card)
-        starts = () if card is None else found.found(card)
-        asked = self._threads(), bool(self.verbose), best, starts, seed(self.random_state)
-        search = Search(found.problem, Deadline(), *asked)
-        if search.run_within(limit) and search.best is None:
-            raise KeyboardInterrupt
-        return search, found
-
-    def _threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
-
     def _none(self, search: Search, rows: Rows) -> InputError:
         """Why there is no card: the first rule or constraint that alone leaves none."""
         if not search.complete:
             return InputError("The time ended before a card that keeps the rules was found; raise time_limit.")
         texts = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
-        free = {**dict.fromkeys(RULES, ()), "max_columns": None, "max_total": None, "cut": None}
-        own = {name: getattr(self, name) for name in free if name != "constraints"}
+        own: dict[str, Any] = {"must": self.must, "at_least_one": self.at_least_one, "not_both": self.not_both}
+        own |= {
+            "together": self.together,
+            "max_columns": self.max_columns,
+            "max_total": self.max_total,
+            "cut": self.cut,
+        }
+        free = replace(self, **{name: CardOptions.__dict__[name] for name in (*own, "constraints")})
         each = [(f"{name}={value!r}", {name: value}) for name, value in own.items()]
         each += [(f"the constraint {text!r}", {"constraints": [text], "cut": self.cut}) for text in texts]
         for said, alone in each:
-            if self._like(**{**free, **alone})._searched(rows)[0].best is None:
+            if searched(replace(free, **alone), rows)[0].best is None:
                 return InputError(f"No card of {self.n_questions} questions keeps {said}; loosen it.")
         return InputError(
             "No card keeps all rules and constraints together, though each alone leaves some; loosen one."
@@ -393,7 +333,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         InputError
         """
         check_is_fitted(self, "card_")
-        return pool_of(self._stated, self._found, real("delta", delta, 0.0), most, self._threads(), self.time_limit)
+        return pool_of(
+            self._stated, self._found, real("delta", delta, 0.0), most, effective_n_jobs(self.n_jobs), self.time_limit
+        )
 
     def frontier(
         self,
@@ -428,7 +370,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         InputError
         """
         rows = self._rows_of(X, y, qid, sample_weight, query_weight, people)
-        return frontier_of(self._like(), rows, k_max, time_limit)
+        return frontier_of(self, rows, k_max, time_limit)
 
     def regret(
         self,
@@ -456,7 +398,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         ------
         InputError
         """
-        judged = self._like()
+        judged = replace(self)
         rows = judged._entered(X, y, qid, sample_weight, query_weight, people)
         return regret_of(judged, Card.of(card, names_of(rows.X)), rows, most)
 
@@ -497,7 +439,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     def _rows_of(self, X: Any, *given: Any) -> Rows:
         """The rows that are given, or those of the fit."""
         if X is not None:
-            return self._like()._entered(X, *given)
+            return replace(self)._entered(X, *given)
         check_is_fitted(self, "card_")
         if not hasattr(self, "_rows"):
             raise InputError("A Scorecard that was loaded holds no rows; pass X and y, the rows of the fit.")

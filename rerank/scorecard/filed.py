@@ -15,7 +15,7 @@ from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.likelihood import LogLoss, link_of, value_at
 from rerank.scorecard.result import CardResult, exact
 from rerank.scorecard.rows import Rows, cut_of
-from rerank.scorecard.statement import measure, stated
+from rerank.scorecard.statement import domain_of, measure, stated
 from rerank.scorecard.value import value_of_list
 from rerank.scorecard.verify import SLACK, Claim
 
@@ -140,7 +140,7 @@ class OfRows:
     def allowed(self) -> str:
         """Which cards were allowed, in a sentence."""
         rules = [f"{name} {one}" for name, one in (self.asked or {}).items() if name in ALLOWED and one]
-        points = ", ".join(map(str, self.est.points))
+        points = ", ".join(map(str, domain_of(self.est.points)))
         return f"Allowed are cards of at most {self.est.n_questions} questions with points of {points}: " + (
             "; ".join(rules) if rules else "no further rules"
         )

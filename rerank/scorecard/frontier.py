@@ -11,7 +11,9 @@ from rerank.io.options import real, seed, whole
 from rerank.io.page import Cells, Items, Part, Readable, Words
 from rerank.ranks.rationals import is_closed
 from rerank.scorecard.card import Z
+from rerank.scorecard.choose import searched
 from rerank.scorecard.held_out import corrected
+from rerank.scorecard.options import CardOptions
 from rerank.scorecard.points import MOST_QUESTIONS
 from rerank.scorecard.result import four, result_of, rounded_up
 from rerank.scorecard.rows import Rows
@@ -150,10 +152,10 @@ def nested(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def frontier_of(estimator: Any, rows: Rows, k_max: int, time_limit: float | None) -> Frontier:
-    """The frontier of cards on rows that came in; ``estimator`` is changed."""
+def frontier_of(options: CardOptions, rows: Rows, k_max: int, time_limit: float | None) -> Frontier:
+    """The frontier of cards on rows that came in."""
     watch()
-    most, how = whole("k_max", k_max, 1, MOST_QUESTIONS), estimator.validation
+    most, how = whole("k_max", k_max, 1, MOST_QUESTIONS), options.validation
     limit = math.inf if time_limit is None else real("time_limit", time_limit, 0.0)
     last, steps, best, method = working_time() + limit, list[Step](), None, ""
     stopped = False
@@ -161,11 +163,11 @@ def frontier_of(estimator: Any, rows: Rows, k_max: int, time_limit: float | None
         began = working_time()
         part = max(0.0, last - began) / (most + 1 - size)
         share = part if how is None else SEARCHES * part
-        estimator.set_params(n_questions=size, time_limit=None if math.isinf(limit) else share)
+        options = replace(options, n_questions=size, time_limit=None if math.isinf(limit) else share)
         if stopped or (math.isfinite(limit) and not share):
             steps.append(Step(size, why=OVER))
             continue
-        search, found = estimator._searched(rows, best=best)
+        search, found = searched(options, rows, best=best)
         stopped, best = search.stop.asked.is_set(), search.best
         if best is None:
             why = "no card of this size keeps the rules" if search.complete else "no card was found in the time"
@@ -173,15 +175,16 @@ def frontier_of(estimator: Any, rows: Rows, k_max: int, time_limit: float | None
             continue
         card = found.card(best)
         left = None if math.isinf(limit) else max(0.0, began + part - working_time())
-        asked = estimator, rows, how, seed(estimator.random_state), left
-        held_out = None if stopped or how is None else corrected(*asked)
-        result = result_of(estimator.stat, rows, card, search, len(found.questions), working_time() - began, held_out)
+        held_out = None
+        if how is not None and not stopped:
+            held_out = corrected(options, card, rows, how, seed(options.random_state), left)
+        result = result_of(options.stat, rows, card, search, len(found.questions), working_time() - began, held_out)
         names = tuple(f"{question} {points:+d}" for question, points in zip(card.questions, card.points) if points)
         own = (result.value, result.bound, result.status == "optimal", names, result.corrected, result.seconds)
         steps.append(Step(size, *own, error=None if held_out is None else held_out.error))
         method = method if held_out is None or held_out.value is None else f"{held_out.refits} {held_out.method}"
-        if estimator.verbose:
+        if options.verbose:
             said = "proved" if steps[-1].proved else f"none above {rounded_up(result.bound)}"
             say(f"questions, at most {size}: {result.statistic} {four(result.value)}, {said}, {result.seconds:.2g} s")
-    statistic = estimator.stat if isinstance(estimator.stat, str) else estimator.stat.name
+    statistic = options.stat if isinstance(options.stat, str) else options.stat.name
     return Frontier(statistic, "question", nested(steps), method)

@@ -2,20 +2,20 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from rerank.errors import InputError
-from rerank.errors.stops import current, limited
+from rerank.errors.stops import limited
 from rerank.io.options import spelled, whole
 from rerank.scorecard.card import Card, Z
+from rerank.scorecard.choose import LateError, in_time, quick_card
+from rerank.scorecard.options import CardOptions
 from rerank.scorecard.result import HeldOut, exact, later
 from rerank.scorecard.rows import Rows
-from rerank.scorecard.search import ROUNDS_OF_A_FOLD, Search
-from rerank.scorecard.statement import measure, stated
+from rerank.scorecard.statement import measure
 
 REFITS = 40  # of the bootstrap
 FOLDS, REFITTED = "folds, each with its own card", "refits on rows drawn again"
@@ -23,37 +23,6 @@ LATE = "there was no time for all of its refits; raise time_limit"
 STOPPED = "the fit was stopped by Ctrl-C"
 NO_CARD = "fewer rows, as refits have them, leave no allowed card or one class alone; ask fewer columns or constraints"
 NO_FOLDS = "the rows are too few for folds with both classes"
-
-
-class LateError(Exception):
-    """The time was over before a card was found."""
-
-
-def quick_card(estimator: Any, rows: Rows) -> Card | None:
-    """A card of the rows by exchange, without a proof; by a search if that keeps no constraint. None of rows that
-    cannot be asked what those of the fit can: of one class, or with one answer alone. LateError where the time of
-    :func:`limited` is over: with more it may be another card.
-    """
-    if rows.relevant.all() or not rows.relevant.any():
-        return None
-    try:
-        found = stated(estimator, rows)
-    except InputError:
-        return None
-    search = Search(found.problem, current(), estimator._threads())
-    search.exchange(lambda cap: ROUNDS_OF_A_FOLD)
-    if search.best is None:
-        search.run()
-    _in_time()
-    if search.best is None:
-        return None
-    card = found.card(search.best)
-    return card.with_totals(card.total(rows.X), *rows.counts)
-
-
-def _in_time() -> None:
-    if current().now:
-        raise LateError
 
 
 def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -70,8 +39,10 @@ def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], N
     return [(np.flatnonzero(~part), np.flatnonzero(part)) for part in parts if not part.all()]
 
 
-def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: float | None = None) -> HeldOut:
-    """The corrected value, for which so many seconds are left, or why there is none. For areas, and where
+def corrected(
+    options: CardOptions, card: Card, rows: Rows, how: int | str, seed: int, seconds: float | None = None
+) -> HeldOut:
+    """The corrected value of a card, for which so many seconds are left, or why there is none. For areas, and where
     there are several lists, it is the mean over the folds; for the first places of one list, whose number is for all
     rows, it is the value of all rows ranked by the risk that the card of the other folds gives them.
     """
@@ -79,25 +50,25 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: fl
         raise InputError(f"validation is {spelled(how)}; it must be a number of folds, 'bootstrap' or None.")
     with limited(seconds):
         try:
-            return _bootstrap(estimator, rows, seed) if how == "bootstrap" else _by_folds(estimator, rows, how, seed)
+            return _bootstrap(options, card, rows, seed) if how == "bootstrap" else _by_folds(options, rows, how, seed)
         except LateError:
             return HeldOut(None, 0, REFITTED if how == "bootstrap" else FOLDS, why=LATE)
 
 
-def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut:
+def _by_folds(options: CardOptions, rows: Rows, how: int | str, seed: int) -> HeldOut:
     folds = folds_of(rows, whole("validation", how, 2, 1000), seed)
-    statistic, rate = measure(estimator.stat)
+    statistic, rate = measure(options.stat)
     whole_lists = rate is not None or statistic.counts_pairs or rows.by_list
     values, pooled = [], np.full(rows.n, -1.0)
     for train, test in folds:
-        _in_time()
+        in_time()
         part = rows.some(train)
-        if (card := quick_card(estimator, part)) is None:
+        if (card := quick_card(options, part)) is None:
             return HeldOut(None, 0, FOLDS, why=NO_CARD)
         if whole_lists:
             own = rows.some(test)
             try:
-                values.append(later(estimator.stat, card, own))
+                values.append(later(options.stat, card, own))
             except InputError:  # no list of the fold has anything to order
                 continue
         else:
@@ -105,17 +76,17 @@ def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut:
     if not folds or (whole_lists and not values):
         return HeldOut(None, 0, FOLDS, why=NO_FOLDS)
     ranks = np.unique(pooled, return_inverse=True)[1]
-    value = float(np.mean(values)) if whole_lists else float(exact(estimator.stat, rows, ranks))
+    value = float(np.mean(values)) if whole_lists else float(exact(options.stat, rows, ranks))
     error = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
     return HeldOut(value, len(folds), FOLDS, error=error)
 
 
-def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut:
+def _bootstrap(options: CardOptions, card: Card, rows: Rows, seed: int) -> HeldOut:
     """The value less its mean optimism on rows drawn again [Harrell1996, p. 372]; lists are drawn as a whole."""
     draw = np.random.default_rng(seed)
     leads, errors = [], list[float]()
     for _ in range(REFITS):
-        _in_time()
+        in_time()
         if not rows.by_list:
             part = rows.some(draw.integers(rows.n, size=rows.n))
         else:
@@ -123,12 +94,12 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut:
             each = [np.flatnonzero(rows.lists == one) for one in chosen]
             number = np.repeat(np.arange(len(each)), [one.size for one in each])
             part = replace(rows.some(np.concatenate(each)), lists=number, list_weight=rows.list_weight[chosen])
-        if (card := quick_card(estimator, part)) is not None:
-            leads.append(later(estimator.stat, card, part) - later(estimator.stat, card, rows))
-            errors += _errors(card, rows)
+        if (other := quick_card(options, part)) is not None:
+            leads.append(later(options.stat, other, part) - later(options.stat, other, rows))
+            errors += _errors(other, rows)
     if not leads:
         return HeldOut(None, 0, REFITTED, why=NO_CARD)
-    own = float(exact(estimator.stat, rows, estimator.card_.total(rows.X)))
+    own = float(exact(options.stat, rows, card.total(rows.X)))
     low, high = np.quantile(errors, (0.025, 0.975)).tolist()
     return HeldOut(own - float(np.mean(leads)), len(leads), REFITTED, (min(low, -Z), max(high, Z)))
 

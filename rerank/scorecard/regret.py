@@ -1,10 +1,10 @@
 """A card in use: what it is worth, what the best card of its size is worth, and how sure that is."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from rerank.errors.stops import limited
 from rerank.io.options import whole
@@ -12,8 +12,10 @@ from rerank.io.page import Part, Readable, Words
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
 from rerank.scorecard.card import Card, Z
-from rerank.scorecard.held_out import LateError, folds_of, quick_card
+from rerank.scorecard.choose import LateError, quick_card, searched
+from rerank.scorecard.held_out import folds_of
 from rerank.scorecard.kernels import LOGLOSS
+from rerank.scorecard.options import CardOptions
 from rerank.scorecard.points import MOST_QUESTIONS
 from rerank.scorecard.pool import collected
 from rerank.scorecard.result import exact, four, later, rounded_up
@@ -93,19 +95,19 @@ class Regret(Readable):
         return found
 
 
-def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
-    """The regret of a card on rows that came in; ``estimator`` is changed."""
+def regret_of(options: CardOptions, card: Card, rows: Rows, most: int) -> Regret:
+    """The regret of a card on rows that came in."""
     divisor = math.gcd(*card.points)
     used = [(question, own // divisor) for question, own in zip(card.questions, card.points) if own]
     plain = Card.of(used) if used else card
     size = whole("The number of questions of the card", max(1, len(used)), 1, MOST_QUESTIONS)
-    search, found = estimator._like(n_questions=size)._searched(rows, plain)
+    search, found = searched(replace(options, n_questions=size), rows, plain)
     totals = card.total(rows.X)
-    value = float(exact(estimator.stat, rows, totals))
+    value = float(exact(options.stat, rows, totals))
     best, best_value = card, value
     if search.best is not None:
         other = found.card(search.best)
-        other_value = float(exact(estimator.stat, rows, other.total(rows.X)))
+        other_value = float(exact(options.stat, rows, other.total(rows.X)))
         if other_value > value + found.problem.slack:
             best, best_value = other, other_value
     proved = search.complete
@@ -114,30 +116,30 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     if best is not card and found.problem.worth.kind == LOGLOSS:
         better, counted = 1, False
     elif best is not card:
-        least, ends = value + found.problem.slack, (estimator._threads(), estimator.time_limit)
+        least, ends = value + found.problem.slack, (effective_n_jobs(options.n_jobs), options.time_limit)
         cards, why = collected(found.problem, least, whole("most", most), *ends, strict=True)
         better, counted = max(1, min(len(cards), most)), not why
     best = best.with_totals(best.total(rows.X), *rows.counts)
     try:
-        with limited(estimator.time_limit):
-            leads = _held_out(estimator, card, rows)
+        with limited(options.time_limit):
+            leads = _held_out(options, card, rows)
     except LateError:
         leads, late = (None, None), True
     return Regret(card, value, best, best_value, bound, proved, better, counted, *leads, late)
 
 
-def _held_out(estimator: Any, card: Card, rows: Rows) -> tuple[float | None, float | None]:
+def _held_out(options: CardOptions, card: Card, rows: Rows) -> tuple[float | None, float | None]:
     """Lead of the card found without a fold on its rows, the mean over folds, with its standard error."""
-    how = estimator.validation if isinstance(estimator.validation, int) else 5
-    statistic, rate = measure(estimator.stat)
+    how = options.validation if isinstance(options.validation, int) else 5
+    statistic, rate = measure(options.stat)
     leads, errors = [], []
     for train, test in folds_of(rows, how, 0):
         part, own = rows.some(train), rows.some(test)
-        other = quick_card(estimator, part)
+        other = quick_card(options, part)
         if other is None or own.relevant.all() or not own.relevant.any():
             continue
         used = card.with_totals(card.total(part.X), *part.counts)
-        leads.append(later(estimator.stat, other, own) - later(estimator.stat, used, own))
+        leads.append(later(options.stat, other, own) - later(options.stat, used, own))
         if rate is None and isinstance(statistic, RankStatistic):
             totals = other.total(own.X), card.total(own.X)
             lists = split(own.relevant.astype(np.float64), own.lists, gain="binary")

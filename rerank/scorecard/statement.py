@@ -20,6 +20,7 @@ from rerank.scorecard.files import OPTIONS, RULES
 from rerank.scorecard.gaps import special_of
 from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
 from rerank.scorecard.likelihood import LogLoss
+from rerank.scorecard.options import CardOptions
 from rerank.scorecard.points import MOST_QUESTIONS, few
 from rerank.scorecard.problem import CardProblem, Found
 from rerank.scorecard.questions import IN, MISSING, WITHIN, Question, QuestionsAsked, candidates
@@ -66,7 +67,7 @@ def name_of(stat: Any) -> str:
     return statistic.name if rate is None else f"pauc_fpr@{rate:g}"
 
 
-def asked_of(wishes: Any, rows: Rows) -> dict[str, Any]:
+def asked_of(options: CardOptions, rows: Rows) -> dict[str, Any]:
     """What is asked of a fit, in plain values, by which a file can be verified."""
 
     def texts(given: Any) -> Any:
@@ -77,16 +78,16 @@ def asked_of(wishes: Any, rows: Rows) -> dict[str, Any]:
     def spread(given: Any, read: Any) -> Any:
         return None if given is None else {str(one): read(own) for one, own in given.items()}
 
-    found: dict[str, Any] = {name: texts(getattr(wishes, name)) for name in RULES}
-    found |= {name: getattr(wishes, name) for name in OPTIONS}
-    levels = wishes.thresholds
+    found: dict[str, Any] = {name: texts(getattr(options, name)) for name in RULES}
+    found |= {name: getattr(options, name) for name in OPTIONS}
+    levels = options.thresholds
     found["thresholds"] = (
         spread(levels, lambda own: np.asarray(own).tolist()) if isinstance(levels, Mapping) else levels
     )
-    found |= {"points": list(domain_of(wishes.points)), "signs": spread(wishes.signs, int)}
-    found["bounds"] = spread(wishes.bounds, lambda own: list(domain_of(own)))
-    found["special"] = {one.column: list(one.levels) for one in special_of(wishes.special)} or None
-    by_class = wishes.class_weight
+    found |= {"points": list(domain_of(options.points)), "signs": spread(options.signs, int)}
+    found["bounds"] = spread(options.bounds, lambda own: list(domain_of(own)))
+    found["special"] = {one.column: list(one.levels) for one in special_of(options.special)} or None
+    by_class = options.class_weight
     found["class_weight"] = spread(by_class, float) if isinstance(by_class, Mapping) else by_class
     weights = rows.list_weight
     more = {"lists": weights.size, "list_weights": bool((weights != weights[0]).any())}
@@ -121,15 +122,15 @@ class StatedCard:
         return (Found(tuple(j for j, _ in own), tuple(point for _, point in own), -math.inf),) if own else ()
 
 
-def stated(wishes: Any, rows: Rows, card: Any = None) -> StatedCard:
-    """The problem of some rows; the questions and points of a given ``card`` join those of the table. ``wishes`` has
+def stated(options: CardOptions, rows: Rows, card: Card | None = None) -> StatedCard:
+    """The problem of some rows; the questions and points of a given ``card`` join those of the table. ``options`` has
     the parameters of :class:`rerank.scorecard.Scorecard` as attributes.
     """
-    size = whole("n_questions", wishes.n_questions, 1, MOST_QUESTIONS)
+    size = whole("n_questions", options.n_questions, 1, MOST_QUESTIONS)
     names = names_of(rows.X)
-    named = [*([] if card is None else card.questions), *_questions_named(wishes, names)]
-    never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", wishes.never)]
-    asked = _asked(wishes, float(rows.weight.sum()))
+    named = [*([] if card is None else card.questions), *_questions_named(options, names)]
+    never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", options.never)]
+    asked = _asked(options, float(rows.weight.sum()))
     questions, answers, left_out = candidates(rows.X, asked, named, never, rows.weight, rows.relevant)
     if not questions:
         why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
@@ -138,24 +139,24 @@ def stated(wishes: Any, rows: Rows, card: Any = None) -> StatedCard:
         )
     places = _Places(rows.X, questions, answers, left_out)
     column = np.array([names.index(one.column) for one in questions])
-    domains, rules = _domains(wishes, places, card), _rules(wishes, places, column)
+    domains, rules = _domains(options, places, card), _rules(options, places, column)
     data = counted(answers, rows.relevant, rows.weight, rows.lists, rows.people)
-    worth = worth_of(*measure(wishes.stat), data, rows.list_weight)
-    problem = CardProblem(data, worth, domains, size, rules, _limits(wishes, data, rows.kinds))
-    return StatedCard(problem, questions, answers, left_out, special_of(wishes.special))
+    worth = worth_of(*measure(options.stat), data, rows.list_weight)
+    problem = CardProblem(data, worth, domains, size, rules, _limits(options, data, rows.kinds))
+    return StatedCard(problem, questions, answers, left_out, special_of(options.special))
 
 
-def _asked(wishes: Any, rows: float) -> QuestionsAsked:
+def _asked(options: CardOptions, rows: float) -> QuestionsAsked:
     """Which questions a table of so many rows is to give."""
-    if wishes.both_ways not in (False, True, "gaps"):
-        raise InputError(f"both_ways is {spelled(wishes.both_ways)}; it must be True, False or 'gaps'.")
-    points, least = domain_of(wishes.points), real("min_rows", wishes.min_rows, 0.0)
+    if options.both_ways not in (False, True, "gaps"):
+        raise InputError(f"both_ways is {spelled(options.both_ways)}; it must be True, False or 'gaps'.")
+    points, least = domain_of(options.points), real("min_rows", options.min_rows, 0.0)
     return QuestionsAsked(
-        wishes.thresholds,
-        whole("max_levels", wishes.max_levels, 2),
-        True if points[0] * points[-1] > 0 else wishes.both_ways,
-        bool(wishes.ranges) and wishes.one_per_column != "monotone",
-        bool(wishes.groups),
+        options.thresholds,
+        whole("max_levels", options.max_levels, 2),
+        True if points[0] * points[-1] > 0 else options.both_ways,
+        bool(options.ranges) and options.one_per_column != "monotone",
+        bool(options.groups),
         least * rows if least < 1 else least,
     )
 
@@ -176,13 +177,12 @@ def _sets(option: str, given: Any) -> list[list[Any]]:
     return [_texts(option, one) for one in own] if several else [own] if own else []
 
 
-def _questions_named(wishes: Any, names: Sequence[str]) -> list[Question]:
+def _questions_named(options: CardOptions, names: Sequence[str]) -> list[Question]:
     """Questions that the user names and that may not be among those of the table."""
-    every = [*_texts("must", wishes.must)]
-    for option in ("at_least_one", "not_both", "together"):
-        every += [one for own in _sets(option, getattr(wishes, option)) for one in own]
-    for option in ("signs", "bounds"):
-        own = getattr(wishes, option)
+    every = [*_texts("must", options.must)]
+    sets = ("at_least_one", options.at_least_one), ("not_both", options.not_both), ("together", options.together)
+    every += [one for option, given in sets for own in _sets(option, given) for one in own]
+    for option, own in (("signs", options.signs), ("bounds", options.bounds)):
         if own is not None and not isinstance(own, Mapping):
             raise InputError(f"{option} is {spelled(own)}; give a mapping of questions or columns.")
         every += list(own or ())
@@ -252,16 +252,16 @@ def domain_of(points: Any) -> tuple[int, ...]:
     return found
 
 
-def _domains(wishes: Any, places: _Places, card: Any) -> tuple[tuple[int, ...], ...]:
-    every = domain_of(wishes.points)
+def _domains(options: CardOptions, places: _Places, card: Card | None) -> tuple[tuple[int, ...], ...]:
+    every = domain_of(options.points)
     if card is not None:
         wide = tuple(sorted({*every, *card.points} - {0}))
         every = wide if few([wide] * len(card.points)) else every
     domains = [every] * len(places.questions)
-    for one, own in (wishes.bounds or {}).items():
+    for one, own in (options.bounds or {}).items():
         for j in places.of("bounds", one):
             domains[j] = domain_of(own)
-    for one, sign in (wishes.signs or {}).items():
+    for one, sign in (options.signs or {}).items():
         if sign not in (-1, 1):
             raise InputError(f"The sign of {str(one)!r} is {spelled(sign)}; it must be 1 or -1.")
         for j in places.of("signs", one):
@@ -279,21 +279,21 @@ def _domains(wishes: Any, places: _Places, card: Any) -> tuple[tuple[int, ...], 
     return tuple(domains)
 
 
-def _rules(wishes: Any, places: _Places, column: Any) -> Rules:
-    if wishes.one_per_column not in (False, True, "monotone"):
-        raise InputError(f"one_per_column is {spelled(wishes.one_per_column)}; it must be True, False or 'monotone'.")
-    several, monotone = places.sets("at_least_one", wishes.at_least_one), wishes.one_per_column == "monotone"
+def _rules(options: CardOptions, places: _Places, column: Any) -> Rules:
+    if options.one_per_column not in (False, True, "monotone"):
+        raise InputError(f"one_per_column is {spelled(options.one_per_column)}; it must be True, False or 'monotone'.")
+    several, monotone = places.sets("at_least_one", options.at_least_one), options.one_per_column == "monotone"
     return rules_of(
         column,
         directions=[_direction(one) for one in places.questions] if monotone else (),
-        one_per_column=wishes.one_per_column is True,
-        max_columns=None if wishes.max_columns is None else whole("max_columns", wishes.max_columns),
+        one_per_column=options.one_per_column is True,
+        max_columns=None if options.max_columns is None else whole("max_columns", options.max_columns),
         some=[
-            *(places.of("must", one) for one in _texts("must", wishes.must)),
+            *(places.of("must", one) for one in _texts("must", options.must)),
             *([j for one in own for j in one] for own in several),
         ],
-        apart=places.sets("not_both", wishes.not_both),
-        together=places.sets("together", wishes.together),
+        apart=places.sets("not_both", options.not_both),
+        together=places.sets("together", options.together),
     )
 
 
@@ -304,12 +304,12 @@ def _direction(question: Question) -> str:
     return {">": ">=", "<=": "<", IN: "=", MISSING: ""}.get(question.sign, question.sign)
 
 
-def _limits(wishes: Any, data: AnswerPatterns, kinds: Sequence[str]) -> Limits:
+def _limits(options: CardOptions, data: AnswerPatterns, kinds: Sequence[str]) -> Limits:
     rows = float(data.totals.sum())
-    cut, top = _cut(wishes.cut, rows, data.unit)
+    cut, top = _cut(options.cut, rows, data.unit)
     found = {what: float(sign == "<=") for what, sign in WANTED.items()}
     quota, first = np.zeros(max(1, len(kinds))), 0.0
-    for text in _texts("constraints", wishes.constraints):
+    for text in _texts("constraints", options.constraints):
         match, own = CONSTRAINT.match(str(text).strip()), QUOTA.match(str(text).strip())
         if match is not None and match["sign"] == WANTED[match["what"]]:
             share = float(match["number"]) / (100.0 if match["percent"] else 1.0)
@@ -352,8 +352,8 @@ def _limits(wishes: Any, data: AnswerPatterns, kinds: Sequence[str]) -> Limits:
         area=held["auc inside"],
         first=first,
         quota=quota,
-        one_sign=wishes.one_per_column == "monotone",
-        total=NO_LIMIT if wishes.max_total is None else whole("max_total", wishes.max_total, 0),
+        one_sign=options.one_per_column == "monotone",
+        total=NO_LIMIT if options.max_total is None else whole("max_total", options.max_total, 0),
     )
 
 
