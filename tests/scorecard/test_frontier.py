@@ -23,15 +23,16 @@ def test_each_size_has_the_best_card_of_all(seed, stat):
     assert [row["questions"] for row in found.table] == [1, 2, 3] and found.proved
 
 
-def test_it_is_that_of_single_fits_and_of_the_rows_of_the_fit():
+@pytest.mark.parametrize(("validation", "most"), [(5, 3), ("bootstrap", 2)])
+def test_it_is_that_of_single_fits_and_of_the_rows_of_the_fit(validation, most):
     table = datasets.load("haberman")
-    est = Scorecard("auc", 3).fit(table.X, table.y)
-    steps = est.frontier(3).steps
+    est = Scorecard("auc", most, validation=validation).fit(table.X, table.y)
+    steps = est.frontier(most).steps
     for step in steps:
-        own = Scorecard("auc", step.size).fit(table.X, table.y).result_
+        own = Scorecard("auc", step.size, validation=validation).fit(table.X, table.y).result_
         assert (step.value, step.bound, step.held_out) == (own.value, own.bound, own.corrected)
-        assert step.error == own.held_out.error > 0
-    assert est.n_questions == 3 and "3 questions" not in est.frontier(1).remark
+        assert step.error == own.held_out.error and (step.error is None) == (validation == "bootstrap")
+    assert est.n_questions == most and f"{most} questions" not in est.frontier(1).remark
     values = [step.value for step in steps]
     assert values == sorted(values)
 
