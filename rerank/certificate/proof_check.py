@@ -159,7 +159,7 @@ class _Checker:
         begin = exact.value(w)
         if begin > bound and broken(self.problem.rows, w) is None and meets_quotas(self.problem, w):
             alone = "The given score alone is" if self.problem.anchored else "The first column alone is"
-            what = alone if self.problem.anchored or self.problem.by_sum else "All weights 0 are"
+            what = "All weights 0 are" if self.problem.directions_count else alone
             raise UnprovenError(f"{what} worth {float(begin)!r}, above the bound of {self.proof.bound!r}.")
         left_out = self.proof.left_out
         if left_out is not None and (left_out < 1 or exact.ideal() - exact.price * left_out > bound):

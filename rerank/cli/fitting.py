@@ -13,7 +13,7 @@ import typer
 from rerank.cli.common import AsJson, Details, Outputs, answer, exit_code, say, tell, warnings_as_lines
 from rerank.cli.inputs import Data, read_data, refuse_idle, some_of, with_columns, with_ideal, with_options
 from rerank.errors import InputError, LeakWarning
-from rerank.reranker.options import RerankerOptions, parameters, split_names
+from rerank.reranker.options import RerankerOptions, may_correct, parameters, split_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +93,7 @@ def fit(
     folds = None if free else cv or FOLDS
     # What the file would refuse after the fit. Held-out rows may choose a correction, unless there is none to choose.
     task = task_of(est, table.X.shape[1])
-    if folds and est.radius is None and est.normalise is None and est.formulation != "resolved_rank":
+    if folds and est.radius is None and may_correct(est):
         task = replace(task, radius=1.0)
     if asked_folds(task):
         check_size("prior_scores", len(table))

@@ -106,15 +106,24 @@ class Problem:
         return self.limits is not None
 
     @property
+    def directions_count(self) -> bool:
+        """Whether of the weights only the direction counts and all may be 0: they correct no score and have no sum."""
+        return not (self.anchored or self.by_sum)
+
+    @property
     def unchanged(self) -> Floats:
         """The weights to begin with: all 0, in anchored problems the given score alone; by sum the first column."""
         w = np.zeros(self.n_features)
-        w[:1] = self.anchored or self.by_sum
+        w[:1] = not self.directions_count
         return w
 
     def norm(self, w: ArrayLike) -> Fraction:
         """What the margin is multiplied by at weights in normal form, exactly."""
         return sum(map(Fraction, np.asarray(w).tolist()), Fraction(0)) if self.by_sum else Fraction(1)
+
+    def of_norm_one(self, w: Floats) -> Floats:
+        """Weights in normal form as programs have them, whose margin is the problem's."""
+        return w / w.sum() if self.by_sum else w
 
     def used(self, w: ArrayLike) -> int:
         """``|w|_0``: how many weights are not 0, in anchored problems how many corrections."""

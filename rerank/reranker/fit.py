@@ -31,6 +31,7 @@ from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
+from rerank.reranker.options import may_correct
 from rerank.reranker.result import Result
 from rerank.reranker.solution import CORRECTIONS, KEEPING, LATE, UNREADY, UNUSED, Solution, status_of
 from rerank.reranker.solve.optimise import INTERRUPTED
@@ -156,7 +157,7 @@ def concluded(
     if not _settled(stated, standing):
         problem = stated.problem
         units = per_unit(np.full(problem.low.size, problem.high[0] - problem.low[0]), problem.low, problem.high)
-        if (problem.anchored or task.normalise) and not np.isfinite(units).all():
+        if not (problem.directions_count or np.isfinite(units).all()):
             columns, narrow = data.rows.columns, np.flatnonzero(~np.isfinite(units)) - int(problem.anchored)
             raise _no_scores([columns.names[j] for j in columns.chosen[training.features][narrow]])
         stated = _with_safe_margin(stated)
@@ -511,9 +512,8 @@ def _unused(stated: Stated) -> list[str]:
     if stated.training.info.n_head < data.y.size or stage.weights_of(data.rows.columns) is not None:
         return []  # its weights are among those that were compared
     whole = "the list is reordered whole" if data.qid is None else "all lists are reordered whole"
-    fixed = task.normalise is not None or task.formulation == "resolved_rank"
     given = "The given score" if stage.is_given else f"The score of the first stage {stage.name}"
-    correct = "" if fixed else "radius, such as 0.3, to correct it, or "
+    correct = "radius, such as 0.3, to correct it, or " if may_correct(task) else ""
     return [
         Note(
             f"{given} decides nothing here, because {whole} by the columns alone; give {correct}n_candidates below "

@@ -253,6 +253,11 @@ def copied(options: RerankerOptions) -> RerankerOptions:
     return RerankerOptions(**values_of(options))
 
 
+def may_correct(options: RerankerOptions) -> bool:
+    """Whether a radius may be given: ResolvedRank, and weights of sum 1, cannot correct a given score."""
+    return options.formulation != "resolved_rank" and options.normalise is None
+
+
 @dataclass(eq=False, repr=False)
 class FusionOptions:
     """Parameters of a fusion; :class:`rerank.fusion.ScoreFusion` says what they mean."""

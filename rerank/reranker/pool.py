@@ -91,7 +91,7 @@ def _half(
         low, high = (side.copy() for side in problem.limits)
         (high if sign > 0 else low)[j] = 0.0
         other = replace(problem, limits=(low, high))
-    elif problem.by_sum or problem.signs[j]:
+    elif problem.signs[j]:
         return False, []  # what is left is the weight 0
     else:
         signs = np.where(np.arange(problem.signs.size) == j, -sign, problem.signs).astype(np.int8)

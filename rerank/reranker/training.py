@@ -442,7 +442,7 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 def theorem_of(problem: Problem | None) -> str:
     """Whether Subrank and ResolvedRank provably share their optimum here, told; "" where neither states it."""
-    if problem is None or problem.anchored or problem.rows or problem.by_sum:
+    if problem is None or problem.rows or not problem.directions_count:
         return ""
     if np.bincount(np.concatenate([item.rows for item in problem.lists])).max() > 1:  # pairs of more than two labels
         return ""

@@ -17,7 +17,7 @@ from rerank.reranker.data import Data
 from rerank.reranker.evidence import interval
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, memorises, top_of, variant_options
 from rerank.reranker.members import by_members
-from rerank.reranker.options import RENAMED, RerankerOptions, values_of
+from rerank.reranker.options import RENAMED, RerankerOptions, may_correct, values_of
 from rerank.statistics import parse
 
 Base = TypeVar("Base", bound=RerankerOptions)
@@ -89,8 +89,7 @@ def _combinations(grid: Any) -> list[dict[str, Any]]:
 
 
 def _default_options(base: RerankerOptions, data: Data, strong: bool) -> list[Option]:
-    # That program, and weights of sum 1, cannot correct a given score.
-    if base.formulation == "resolved_rank" or base.normalise is not None:
+    if not may_correct(base):
         return [Option({"radius": None})]
     most, stage = base.max_features, base.first_stage
     few = most is None or len(data.rows.columns.inputs) <= most or top_of(stage) == most

@@ -36,7 +36,7 @@ from rerank.reranker.evidence import WIDTH, Evidence, most_of, option_names, sho
 from rerank.reranker.first_stage import is_auto, memorises, too_many
 from rerank.reranker.fit import broken_by_first_stage, unsearched
 from rerank.reranker.members import reranked
-from rerank.reranker.options import copied
+from rerank.reranker.options import copied, may_correct
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.result import Result
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
@@ -531,8 +531,8 @@ class Trial:
         """Parameters of the last fit: those of the option, or no correction where the first stage is kept."""
         if chosen is not None:
             return self.options[chosen].params
-        own = base.normalise is not None or (base.first_stage is None and base.radius is None)
-        return self.options[0].params if base.formulation == "resolved_rank" or own else {"radius": 0.0}
+        own = base.first_stage is None and base.radius is None
+        return {"radius": 0.0} if may_correct(base) and not own else self.options[0].params
 
     def _say(self, number: int) -> None:
         lead = self.leads[number]

@@ -86,8 +86,7 @@ class OwnProgram:
         p, base = self.program, self.base.program
         low, high, whole = base.lower.copy(), base.upper.copy(), base.integer
         signs, limits = self.problem.signs, self.problem.limits
-        least = 0.0 if self.problem.by_sum else -1.0
-        widest = (np.where(signs > 0, 0.0, least), np.where(signs < 0, 0.0, 1.0)) if limits is None else limits
+        widest = (np.where(signs > 0, 0.0, -1.0), np.where(signs < 0, 0.0, 1.0)) if limits is None else limits
         low[base.weights], high[base.weights] = widest
         mask = np.zeros(len(p.columns), bool)
         mask[self.place] = (p.lower[self.place] > low) | (p.upper[self.place] < high) | (p.integer[self.place] & ~whole)
@@ -263,7 +262,7 @@ class OwnProgram:
     def scale_remarks(self, found: VerifiedWeights) -> list[str]:
         """Of weights below 1 in size, what they would be worth if they were scaled."""
         size, problem = float(np.abs(found.weights).max(initial=0.0)), self.problem
-        if problem.anchored or problem.by_sum or size in (0.0, 1.0):
+        if not problem.directions_count or size in (0.0, 1.0):
             return []
         scaled = verified(problem, normalised(found.weights)).value
         told = f"The largest weight has size {size:.6g}: your rows have a scale, so the weights are kept as they are"
@@ -416,8 +415,8 @@ class OwnProgram:
                 points.append(np.clip(moved, p.lower, p.upper))
         if problem.rows:
             points += [self._allowed(point) for point in points]
-        fixed = problem.anchored or problem.by_sum or not self.maximises_value
-        return points + ([] if fixed else [self._scaled(point, movable) for point in points])
+        free = problem.directions_count and self.maximises_value
+        return points + ([self._scaled(point, movable) for point in points] if free else [])
 
     def _not_won(self, x: Floats) -> list[tuple[int, int]]:
         """Pairs that a point of a program with two sides leaves level or below; a pair without ``z`` is lost."""
@@ -434,8 +433,7 @@ class OwnProgram:
     def _allowed(self, x: Floats) -> Floats:
         """A point with the weights moved to what the constraints of the problem allow."""
         moved = x.copy()
-        w = allowed(self.problem, x[self.weights])
-        moved[self.weights] = w / w.sum() if self.problem.by_sum else w
+        moved[self.weights] = self.problem.of_norm_one(allowed(self.problem, x[self.weights]))
         return np.clip(moved, self.program.lower, self.program.upper)
 
     def _scaled(self, x: Floats, movable: Indices) -> Floats:

@@ -107,7 +107,7 @@ class StatedProgram:
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
-        w = w / w.sum() if self.problem.by_sum else w
+        w = self.problem.of_norm_one(w)
         assigned = load_modules(f"formulations.{self.formulation}").assignment(self.model, w)
         if assigned.values is None:
             return None, assigned.violated
