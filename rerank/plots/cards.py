@@ -5,13 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rerank.errors import InputError
 from rerank.plots.drawn import RiskOfTotal
-from rerank.plots.style import BLUE, GREY, ORANGE, axes_of
+from rerank.plots.style import BLUE, GREY, ORANGE, Look, axes_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDE = 52  # signs of a question on one line of a card
 LINE, MORE = 0.28, 0.62  # inches of a line of a card, and what each further line of a question takes of that
@@ -21,7 +24,7 @@ MOST_LINES = 25  # intervals that are drawn as lines; where there are more, they
 MOST_CELLS = 12  # totals on the line of risks; where there are more, or they are long, neighbours share a cell
 
 
-def card_risks(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any = None) -> Any:
+def card_risks(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Axes | None = None) -> Axes:
     """The risk of each total with its interval, rows with the total as light bars, and the cut as a line.
 
     Parameters
@@ -59,12 +62,12 @@ def card_risks(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any
     if cut is not None:
         edge = cut - 0.5
         ax.axvline(edge, color=ORANGE, ls="--", lw=1.4)
-        place = dict(xycoords=("data", "axes fraction"), textcoords="offset points", va="bottom")
-        ax.annotate(f"flagged from {cut}", (edge, 1.0), (4, 2), color=ORANGE, fontsize=9, **place)
+        look: Look = dict(xycoords=("data", "axes fraction"), textcoords="offset points", va="bottom")
+        ax.annotate(f"flagged from {cut}", (edge, 1.0), (4, 2), color=ORANGE, fontsize=9, **look)
     ax.set(xlabel="total", ylabel="risk, 95 % interval", ylim=(0, 1.02))
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    for axis in (ax.xaxis, behind.yaxis):
-        axis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
+    behind.locator_params(axis="y", integer=True)
     room, shown = 0.7 * width + 0.1, [*places, *(() if cut is None else (cut - 1, cut))]
     ax.set_xlim(min(shown) - room, max(shown) + room)
     ax.spines["top"].set_visible(False)
@@ -77,8 +80,8 @@ def card_picture(
     totals: Sequence[RiskOfTotal] = (),
     cut: int | None = None,
     *,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """A card as on paper: a line for each question with its points and a box to fill in, then the risk of each total.
 
     Parameters
@@ -105,7 +108,7 @@ def card_picture(
     ax = axes_of(ax, (6.0, LINE * height + 0.2))
     ax.set(xlim=(0, 1), ylim=(height, 0))
     ax.axis("off")
-    look = dict(va="center", fontsize=10, parse_math=False)
+    look: Look = dict(va="center", fontsize=10, parse_math=False)
     ax.text(0.0, 0.6, "question", weight="bold", **look)
     ax.text(0.82, 0.6, "points", weight="bold", ha="right", **look)
     ax.plot([0, 1], [1.2, 1.2], color="black", lw=1.2)
@@ -124,7 +127,7 @@ def card_picture(
     return ax
 
 
-def _box(ax: Any, x: float, y: float, width: float, height: float, lw: float = 0.8, fill: str = "none") -> None:
+def _box(ax: Axes, x: float, y: float, width: float, height: float, lw: float = 0.8, fill: str = "none") -> None:
     from matplotlib.patches import Rectangle
 
     ax.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor="black", linewidth=lw, clip_on=False))
@@ -157,7 +160,7 @@ def _cells(totals: Sequence[RiskOfTotal], cut: int | None) -> list[tuple[str, in
     return [(told(part), rising[part[0]].total, risk(part)) for part in parts]
 
 
-def _risk_line(ax: Any, y: float, cells: list[tuple[str, int, float]], cut: int | None) -> None:
+def _risk_line(ax: Axes, y: float, cells: list[tuple[str, int, float]], cut: int | None) -> None:
     """Two rows of cells: totals, and their risks below."""
     width = (1.0 - LEFT) / len(cells)
     small = 10 if len(cells) <= 7 else 8

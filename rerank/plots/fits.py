@@ -1,13 +1,18 @@
 """What a fit changed and why it was chosen: leads of options, a statistic by an option, corrections, contributions."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, axes_of, hide_frame
+from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, Look, axes_of, hide_frame, inches
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDTH = 1.96  # standard errors to each side
 MOST = 20  # columns that are drawn, the largest corrections first
@@ -23,8 +28,8 @@ def leads(
     *,
     unit: str = "lead over the first stage",
     null: str = "first stage",
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """One line for each option, the first on top: its mean lead, and 1.96 standard errors to each side; filled where it
     was chosen.
 
@@ -70,8 +75,8 @@ def by_option(
     first_stage: tuple[float | None, float | None] = (None, None),
     name: str = "radius",
     unit: str = "",
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """The statistic of training rows (solid) and of held-out rows (dashed) for some values of an option.
 
     The values stand at equal distances, in the order given.
@@ -137,8 +142,8 @@ def by_alpha(
     runs: tuple[str, str],
     fitted: float | None = None,
     unit: str = "",
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """The statistic of two runs by the weight of the second, in steps: a ring on the best ones, dots at .5.
 
     Parameters
@@ -168,7 +173,8 @@ def by_alpha(
     ax.axvline(0.5, color=GREY, ls=":", lw=1.2, label="0.5")
     top = float(heights.max())
     ax.plot(best, [top, top], color=ORANGE, lw=4, solid_capstyle="butt", zorder=3)
-    ring = dict(marker="o", ls="", ms=7, mfc="white", mec=ORANGE, zorder=4)  # the interval may be too narrow to be seen
+    # The interval may be too narrow to be seen.
+    ring: Look = dict(marker="o", ls="", ms=7, mfc="white", mec=ORANGE, zorder=4)
     ax.plot(sum(best) / 2, top, label=f"best, {top:.4g}", **ring)
     if fitted is not None:
         ax.axvline(fitted, color="black", ls="--", lw=1.2, label=f"fitted, {fitted:.3g}")
@@ -179,7 +185,9 @@ def by_alpha(
     return hide_frame(ax)
 
 
-def corrections(names: Sequence[str], values: ArrayLike, radius: float | None = None, *, ax: Any = None) -> Any:
+def corrections(
+    names: Sequence[str], values: ArrayLike, radius: float | None = None, *, ax: Axes | None = None
+) -> Axes:
     """One bar for each column: by how many deviations of the score one deviation of the column moves it.
 
     Parameters
@@ -214,8 +222,13 @@ def corrections(names: Sequence[str], values: ArrayLike, radius: float | None = 
 
 
 def contributions(
-    rows: Sequence[str], names: Sequence[str], values: ArrayLike, *, unit: str = "added to the score", ax: Any = None
-) -> Any:
+    rows: Sequence[str],
+    names: Sequence[str],
+    values: ArrayLike,
+    *,
+    unit: str = "added to the score",
+    ax: Axes | None = None,
+) -> Axes:
     """One bar for each row, best first: what each column adds to its score; a diamond marks the sum.
 
     What lowers the score stands to the left of 0. The five columns that add or take most have parts of their own.
@@ -250,13 +263,13 @@ def contributions(
     places, ends = np.arange(len(rows)), {1: np.zeros(len(rows)), -1: np.zeros(len(rows))}
     for name, sizes, (colour, hatch) in parts:
         starts = np.where(sizes < 0, ends[-1], ends[1])
-        look = dict(color=colour, hatch=hatch, edgecolor="black", linewidth=0.5, height=0.65)
-        ax.barh(places, sizes, left=starts, label=name.replace("$", r"\$"), **look)
+        style: Look = dict(color=colour, hatch=hatch, edgecolor="black", linewidth=0.5, height=0.65)
+        ax.barh(places, sizes, left=starts, label=name.replace("$", r"\$"), **style)
         ends = {side: ends[side] + np.where(side * sizes > 0, sizes, 0.0) for side in ends}
     ax.plot(added.sum(axis=1), places, "D", ms=6, mfc="white", mec="black", label="sum", zorder=3)
     ax.axvline(0, color="black", lw=0.8)
     ax.set(yticks=places, ylim=(len(rows) - 0.4, -0.6), xlabel=unit)
     ax.set_yticklabels(list(rows), parse_math=False)
-    columns = 3 if ax.figure.get_figwidth() > 6 else 2
+    columns = 3 if inches(ax)[0] > 6 else 2
     ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(-0.1, 1), ncols=columns)
     return hide_frame(ax)

@@ -1,13 +1,18 @@
 """Orders of a list: what they changed, what they found, which measure prefers which, and rows in the plane."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.plots.style import BLUE, GREY, ORANGE, PURPLE, axes_of, hide_frame
+from rerank.plots.style import BLUE, GREY, ORANGE, PURPLE, Look, axes_of, hide_frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 STYLES = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, "-."))
 SHOWN = 4  # rows on the axis, in multiples of the cut
@@ -21,8 +26,8 @@ def two_lists(
     top: int,
     titles: tuple[str, str] = ("first stage", "exact order"),
     names: Mapping[Hashable, str] | None = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Two orders of the same rows side by side, best first; filled marks are relevant, a line ends the top places.
 
     Parameters
@@ -75,8 +80,8 @@ def before_after(
     *,
     labels: tuple[str, str] = ("first stage", "exact order"),
     unit: str = "",
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Two values for each of several lists: hollow marks before, filled marks after, a dashed line where it fell."""
     old, new = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     if not old.shape == new.shape == (len(names),):
@@ -95,7 +100,9 @@ def before_after(
     return hide_frame(ax)
 
 
-def preferences(rows: Sequence[tuple[str, float, float, bool]], titles: tuple[str, str], *, ax: Any = None) -> Any:
+def preferences(
+    rows: Sequence[tuple[str, float, float, bool]], titles: tuple[str, str], *, ax: Axes | None = None
+) -> Axes:
     """Which of two solutions each measure prefers: an arrow to its side, and both values.
 
     A line separates the measures that are better when larger from those that are better when smaller.
@@ -112,7 +119,7 @@ def preferences(rows: Sequence[tuple[str, float, float, bool]], titles: tuple[st
         ax.text(0, k, name, ha="center", va="center")
         for where, value in ((-1, first), (1, second)):
             text = f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-            look = dict(weight="bold", color="black") if where == side else dict(color="#666666")
+            look: Look = dict(weight="bold", color="black") if where == side else dict(color="#666666")
             ax.text(1.75 * where, k, text, ha="center", va="center", **look)
         if side:
             line = dict(color=BLUE, ls="-") if side < 0 else dict(color=ORANGE, ls=(0, (3, 1)))
@@ -127,8 +134,8 @@ def preferences(rows: Sequence[tuple[str, float, float, bool]], titles: tuple[st
 
 
 def cumulative_gain(
-    relevant: ArrayLike, scores: Mapping[str, ArrayLike], *, top: int | None = None, ax: Any = None
-) -> Any:
+    relevant: ArrayLike, scores: Mapping[str, ArrayLike], *, top: int | None = None, ax: Axes | None = None
+) -> Axes:
     """One line for each score: relevant rows among the first 1, 2, ... rows; dotted for the ideal list.
 
     Rows of equal score count as they are counted in a statistic: relevant ones last.
@@ -169,8 +176,8 @@ def cumulative_gain(
 
 
 def plane(
-    X: ArrayLike, relevant: ArrayLike, w: ArrayLike, texts: Sequence[str], *, title: str = "", ax: Any = None
-) -> Any:
+    X: ArrayLike, relevant: ArrayLike, w: ArrayLike, texts: Sequence[str], *, title: str = "", ax: Axes | None = None
+) -> Axes:
     """Rows with two features, the direction of increasing score, and a line through all rows with one score.
 
     Parameters
@@ -192,12 +199,12 @@ def plane(
     for row in np.unique(scores, return_index=True)[1]:
         tied = np.count_nonzero(scores == scores[row]) > 1
         ends = data[row] + np.outer([-4.0, 4.0], along) * (high - low)
-        style = dict(color=ORANGE, lw=2.0) if tied else dict(color=GREY, lw=0.8, ls=(0, (4, 3)))
-        ax.plot(*ends.T, zorder=1, **style)
+        line: Look = dict(color=ORANGE, lw=2.0) if tied else dict(color=GREY, lw=0.8, ls=(0, (4, 3)))
+        ax.plot(*ends.T, zorder=1, **line)
     for point, is_relevant, text in zip(data, np.asarray(relevant, dtype=bool), texts):
         ax.plot(*point, "o", ms=11, mfc="black" if is_relevant else "white", mec="black", zorder=3)
         ground = dict(facecolor="white", edgecolor="none", alpha=0.85, pad=1.0)
-        ax.annotate(text, point, (9, 9), textcoords="offset points", fontsize=9, zorder=4, bbox=ground)
+        ax.annotate(text, (point[0], point[1]), (9, 9), textcoords="offset points", fontsize=9, zorder=4, bbox=ground)
     tip = np.array([0.88, 0.03]) + 0.09 * weights / np.linalg.norm(weights)
     style = dict(arrowstyle="-|>", color="black", shrinkA=0, shrinkB=0)
     ax.annotate("", tip, (0.88, 0.03), xycoords="axes fraction", textcoords="axes fraction", arrowprops=style, zorder=5)

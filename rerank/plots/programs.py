@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rerank.plots.drawn import NamedMatrix, SolverReport
-from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, axes_of, hide_frame
+from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, Look, axes_of, hide_frame, inches
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Moment = tuple[float, float, float]  # seconds, value and bound
 
 
 def bound_over_time(
-    traces: Mapping[str, Sequence[SolverReport | Moment]], *, best: float | None = None, unit: str = "", ax: Any = None
-) -> Any:
+    traces: Mapping[str, Sequence[SolverReport | Moment]],
+    *,
+    best: float | None = None,
+    unit: str = "",
+    ax: Axes | None = None,
+) -> Axes:
     """Best value (solid) and bound (dashed) of solvers over time; one colour and mark for each solver.
 
     Parameters
@@ -43,13 +50,13 @@ def bound_over_time(
         ax.axhline(best, color="black", lw=0.8)
         ax.text(1.0, best, " optimum", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
     ax.set(xlabel="seconds", ylabel=unit)
-    below = -0.6 / ax.figure.get_figheight()  # clear of the label of the axis, however small the picture is
-    place = dict(loc="upper center", bbox_to_anchor=(0.5, below), ncols=max(len(traces), 1))
+    below = -0.6 / inches(ax)[1]  # clear of the label of the axis, however small the picture is
+    place: Look = dict(loc="upper center", bbox_to_anchor=(0.5, below), ncols=max(len(traces), 1))
     ax.legend(title="solid: found    dashed: bound", frameon=False, **place)
     return hide_frame(ax)
 
 
-def structure(program: NamedMatrix, *, ax: Any = None) -> Any:
+def structure(program: NamedMatrix, *, ax: Axes | None = None) -> Axes:
     """The matrix of a program: a mark for each entry, rows and columns grouped by the prefix of their names."""
     ax = axes_of(ax, (6.4, 5.2))
     columns, rows = (_families(names) for names in (program.columns, program.rows))
@@ -57,7 +64,7 @@ def structure(program: NamedMatrix, *, ax: Any = None) -> Any:
     for sign, mark, colour, label in ((1, "s", BLUE, "positive"), (-1, "o", ORANGE, "negative")):
         at = np.flatnonzero(np.sign(matrix.data) == sign)
         face = colour if sign > 0 else "none"
-        style = dict(ms=2.2, mfc=face, mec=colour, mew=0.5, label=label)
+        style: Look = dict(ms=2.2, mfc=face, mec=colour, mew=0.5, label=label)
         ax.plot(columns[1][matrix.col[at]], rows[1][matrix.row[at]], mark, **style)
     for (groups, _), axis, rule in ((columns, ax.xaxis, ax.axvline), (rows, ax.yaxis, ax.axhline)):
         axis.set_ticks([(start + end - 1) / 2 for _, start, end in groups], [name for name, _, _ in groups])

@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.plots.drawn import WeightBoxes
-from rerank.plots.style import BLUE, GREY, ORANGE, axes_of, hide_frame
+from rerank.plots.style import BLUE, GREY, ORANGE, Look, axes_of, hide_frame, inches
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
@@ -92,7 +95,9 @@ def chosen(faces: list[Face], best: Floats | None, every: bool) -> list[Face]:
     return on[:1]
 
 
-def panels(faces: list[Face], names: Sequence[str] | None, unit: str, ax: Any) -> tuple[Any, list[tuple[Face, Any]]]:
+def panels(
+    faces: list[Face], names: Sequence[str] | None, unit: str, ax: Axes | None
+) -> tuple[Axes, list[tuple[Face, Axes]]]:
     """Axes for each face, with labels; several faces share the place of ``ax``, one column for each fixed weight."""
     count = 1 + max(max(face.columns) if face.fixed is None else max(*face.columns, face.fixed) for face in faces)
     named = [f"weight of feature {j}" for j in range(count)] if names is None else list(names)
@@ -102,7 +107,7 @@ def panels(faces: list[Face], names: Sequence[str] | None, unit: str, ax: Any) -
     size = (3.0 * len(fixed) + 1.0, 2.7 * len(sides)) if len(faces) > 1 else (6.4, 5.2)
     ax = axes_of(ax, size if len(faces[0].columns) == 2 else (size[0], 0.7 * size[1]))
     own = [ax] if len(faces) == 1 else _divided(ax, faces, fixed, sides)
-    points = min(10.0, max(4.5, 3.2 * ax.figure.get_figwidth() / len(fixed)))  # letters that fit beside a panel
+    points = min(10.0, max(4.5, 3.2 * inches(ax)[0] / len(fixed)))  # letters that fit beside a panel
     for face, axes in zip(faces, own):
         low, high = face.lower, face.upper
         if face.side == sides[-1]:  # the panels above have the same axis
@@ -120,10 +125,11 @@ def panels(faces: list[Face], names: Sequence[str] | None, unit: str, ax: Any) -
     return ax, list(zip(faces, own))
 
 
-def _divided(ax: Any, faces: list[Face], fixed: list[int | None], sides: list[float]) -> list[Any]:
+def _divided(ax: Axes, faces: list[Face], fixed: list[int | None], sides: list[float]) -> list[Axes]:
     """Axes for each face within the place of ``ax``, which shows nothing itself."""
     ax.axis("off")
     place, shape = ax.get_subplotspec(), (len(sides), len(fixed))
+    grid: Any
     if place is not None:
         grid = place.subgridspec(*shape)
     else:
@@ -133,11 +139,11 @@ def _divided(ax: Any, faces: list[Face], fixed: list[int | None], sides: list[fl
     return [ax.figure.add_subplot(grid[sides.index(face.side), fixed.index(face.fixed)]) for face in faces]
 
 
-def ring(ax: Any, x: float, y: float) -> None:
+def ring(ax: Axes, x: float, y: float) -> None:
     """The best weights, seen on dark and on pale ground."""
-    width = ax.get_position().width * ax.figure.get_figwidth()
+    width = ax.get_position().width * inches(ax)[0]
     size = 13 if width > 1.5 else 8
-    style = dict(ms=size, mfc="none", clip_on=False)
+    style: Look = dict(ms=size, mfc="none", clip_on=False)
     ax.plot(x, y, "o", mec="white", mew=size / 3.25, zorder=3, **style)
     ax.plot(x, y, "o", mec=ORANGE, mew=size / 6.5, zorder=4, **style)
 
@@ -148,7 +154,7 @@ def shades(values: Floats) -> dict[str, float]:
     return dict(vmin=least, vmax=most + 0.35 * ((most - least) or 1.0))
 
 
-def scaled(ax: Any, parts: list[tuple[Face, Any]], drawn: Any, values: Floats, unit: str) -> Any:
+def scaled(ax: Axes, parts: list[tuple[Face, Any]], drawn: Any, values: Floats, unit: str) -> Any:
     """The axes with a scale of greys beside the panels, or with the values as heights where nothing is shaded."""
     least, most = float(values.min()), float(values.max())
     if drawn is None:
@@ -161,7 +167,7 @@ def scaled(ax: Any, parts: list[tuple[Face, Any]], drawn: Any, values: Floats, u
     return ax
 
 
-def draw_boxes(ax: Any, face: Face, lower: Floats, upper: Floats, bounds: Floats, **look: Any) -> Any:
+def draw_boxes(ax: Axes, face: Face, lower: Floats, upper: Floats, bounds: Floats, **look: Any) -> Any:
     """The boxes on a face: rectangles of that look, which are returned, or steps at the bounds of intervals."""
     from matplotlib.collections import LineCollection, PolyCollection
 
@@ -198,8 +204,8 @@ def weight_space(
     names: Sequence[str] | None = None,
     unit: str = "bound",
     every: bool = False,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Boxes of weights, the darker the larger their bound, and the best weights as a ring.
 
     Free weights have a largest size of 1, so those of three features are the six faces of a cube: squares, with the
@@ -251,8 +257,8 @@ def weight_space(
 
 
 def box_bounds(
-    shares: ArrayLike, bounds: ArrayLike, value: float, claim: float, *, unit: str = "bound", ax: Any = None
-) -> Any:
+    shares: ArrayLike, bounds: ArrayLike, value: float, claim: float, *, unit: str = "bound", ax: Axes | None = None
+) -> Axes:
     """How much of the weights is near the best value: the share of them in boxes with at least so large a bound.
 
     Parameters
@@ -281,14 +287,14 @@ def box_bounds(
     levels, box = np.unique(-values, return_inverse=True)
     reached = np.bincount(box, weights=sizes / sizes.sum()).cumsum()
     ax = axes_of(ax, (5.6, 3.6))
-    steps = dict(where="pre", color="black", lw=1.5, label="bounds of the boxes")
+    steps: Look = dict(where="pre", color="black", lw=1.5, label="bounds of the boxes")
     ax.step(np.append(reached[0], reached), -np.append(levels[0], levels), **steps)
     ax.axhline(claim, color=ORANGE, ls="--", lw=1.2, label="no weights exceed this")
     ax.axhline(value, color=BLUE, lw=1.2, zorder=1, label="the best weights")
     ax.set(xscale="log", xlim=(min(reached[0], 0.1), 1), xlabel="share of the weights", ylabel=unit)
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
     ax.xaxis.set_minor_formatter("")
-    ax.xaxis.get_major_locator().set_params(numticks=5)
+    ax.locator_params(axis="x", numticks=5)
     ax.legend(frameon=False, fontsize="small", loc="best")
     return hide_frame(ax)
 
@@ -303,8 +309,8 @@ def cells(
     unit: str = "value",
     every: bool = False,
     points: int = 240,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """The value of weights, the darker the larger, computed point by point: it changes where two rows change places.
 
     The faces are those of :func:`weight_space`; over intervals the value is the height. Cells narrower than the points
@@ -351,7 +357,7 @@ def cells(
             ends = (*middles[0][[0, -1]], *middles[1][[0, -1]])
             half = [(b - a) / 2 / (points - 1) for a, b in (ends[:2], ends[2:])]
             extent = (ends[0] - half[0], ends[1] + half[0], ends[2] - half[1], ends[3] + half[1])
-            look = dict(origin="lower", extent=extent, aspect="auto", interpolation="nearest", **shades(levels))
+            look: Look = dict(origin="lower", extent=extent, aspect="auto", interpolation="nearest", **shades(levels))
             drawn = own.imshow(values, cmap="Greys", **look)
         if boxes is not None:
             outline = dict(facecolor="none", edgecolor=BLUE, linewidth=0.4)

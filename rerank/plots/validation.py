@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.plots.drawn import RiskOfTotal
-from rerank.plots.style import BLUE, GREY, ORANGE, axes_of, hide_frame
+from rerank.plots.style import BLUE, GREY, ORANGE, Look, axes_of, hide_frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SIZE = (4.4, 3.6)
 AREAS = 220.0  # square points of the largest mark of a calibration
@@ -25,7 +28,7 @@ def _shares(axis: Any) -> None:
     axis.set_major_formatter(lambda share, _: f"{100 * abs(share):.0f} %")
 
 
-def totals_by_class(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any = None) -> Any:
+def totals_by_class(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Axes | None = None) -> Axes:
     """Shares of the relevant rows at each total upwards, of the others downwards, and the cut as a line.
 
     Parameters
@@ -45,12 +48,12 @@ def totals_by_class(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax
     low, high = ax.get_ylim()
     ax.set(xlabel="total", ylabel="share of the class", ylim=(1.05 * low, high + 0.35 * (high - low)))
     _shares(ax.yaxis)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.legend(frameon=False, fontsize=8, loc="upper left")
     return ax
 
 
-def roc_curve(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any = None) -> Any:
+def roc_curve(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Axes | None = None) -> Axes:
     """Sensitivity against one less specificity, a corner for each total; the cut is the filled one.
 
     Parameters
@@ -73,7 +76,7 @@ def roc_curve(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Any 
     return ax
 
 
-def calibration(risk: ArrayLike, share: ArrayLike, ends: ArrayLike, rows: ArrayLike, *, ax: Any = None) -> Any:
+def calibration(risk: ArrayLike, share: ArrayLike, ends: ArrayLike, rows: ArrayLike, *, ax: Axes | None = None) -> Axes:
     """Shares of relevant rows against the risks that a card tells; areas are numbers of rows.
 
     Parameters
@@ -88,7 +91,7 @@ def calibration(risk: ArrayLike, share: ArrayLike, ends: ArrayLike, rows: ArrayL
     ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="risk = share")
     for x, own in zip(told, between):
         ax.plot([x, x], own, color=BLUE, lw=1.0, alpha=0.7, clip_on=False)
-    look = dict(color="white", edgecolor=BLUE, clip_on=False, zorder=3, label="rows of one risk")
+    look: Look = dict(color="white", edgecolor=BLUE, clip_on=False, zorder=3, label="rows of one risk")
     ax.scatter(told, found, AREAS * many / many.max(), **look)
     high = min(1.0, 1.1 * max(told.max(), between.max()))
     ax.set(xlabel="risk, by the card", ylabel="share here, 95 % interval", xlim=(0, high), ylim=(0, high))
@@ -98,7 +101,7 @@ def calibration(risk: ArrayLike, share: ArrayLike, ends: ArrayLike, rows: ArrayL
     return ax
 
 
-def decision_curve(thresholds: Any, card: Any, everyone: Any, *, ax: Any = None) -> Any:
+def decision_curve(thresholds: Any, card: Any, everyone: Any, *, ax: Axes | None = None) -> Axes:
     """Net benefit of acting on rows of at least a risk, of acting on all, and on none.
 
     Parameters
