@@ -207,7 +207,15 @@ def plane(
         ax.annotate(text, (point[0], point[1]), (9, 9), textcoords="offset points", fontsize=9, zorder=4, bbox=ground)
     tip = np.array([0.88, 0.03]) + 0.09 * weights / np.linalg.norm(weights)
     style = dict(arrowstyle="-|>", color="black", shrinkA=0, shrinkB=0)
-    ax.annotate("", tip, (0.88, 0.03), xycoords="axes fraction", textcoords="axes fraction", arrowprops=style, zorder=5)
+    ax.annotate(
+        "",
+        (tip[0], tip[1]),
+        (0.88, 0.03),
+        xycoords="axes fraction",
+        textcoords="axes fraction",
+        arrowprops=style,
+        zorder=5,
+    )
     box = dict(facecolor="white", edgecolor="none", pad=1.0)
     ax.text(0.86, 0.04, "score", transform=ax.transAxes, ha="right", va="center", fontsize=9, bbox=box, zorder=4)
     for axis, values in ((ax.xaxis, data[:, 0]), (ax.yaxis, data[:, 1])):
