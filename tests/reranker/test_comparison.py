@@ -7,8 +7,11 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 matplotlib.use("Agg")
 
@@ -41,14 +44,18 @@ def hits(scores, y, places):
     return found
 
 
-def held_out(X, y, fitted, places, folds=5):
-    """Hits of the share of the places in each fold, as of the whole list, by models without the fold."""
-    values = []
+def held_out(X, y, fitted, places, folds=5, like=None):
+    """Hits of the first places of all held-out rows, by models without their fold; with ``like`` each row gets the
+    score that this model gives to the row at its place in the fold.
+    """
+    joint = np.empty(y.size)
     for split in splits_of(X, y > 0, None, folds, 1, 0):
         scores = fitted(X[split.train], y[split.train])(X[split.test])
-        share = split.test.size / y.size
-        values.append(hits(scores, y[split.test], places * share) / share)
-    return float(np.mean(values))
+        if like is not None:
+            own = np.sort(like(X[split.train], y[split.train])(X[split.test]))
+            scores = own[rankdata(scores, "ordinal") - 1]
+        joint[split.test] = scores
+    return float(hits(joint, y, places))
 
 
 def of(found, name):
@@ -56,13 +63,14 @@ def of(found, name):
     return row
 
 
+def logistic(A, b):
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(A, b).decision_function
+
+
 @pytest.mark.parametrize("seed", range(2))
-def test_values_are_hits_at_the_same_share_of_each_fold(seed):
+def test_values_are_hits_of_all_held_out_rows(seed):
     X, y = drawn(seed, bent=seed % 2, n=203)
     found = rerank.compare(X, y, "precision@37", methods=["logistic", "squares"])
-
-    def logistic(A, b):
-        return LogisticRegression(max_iter=1000).fit(A, b).decision_function
 
     def squares(A, b):
         centre, scale = A.mean(axis=0), A.std(axis=0)
@@ -85,11 +93,35 @@ def test_a_guard_is_a_choice_inside_the_training_rows():
     methods = ["logistic", "squares", "guard"]
     found = rerank.compare(X, y, "precision@20", methods=methods, folds=2, time_limit=None)
     for name, stage in (("logistic", "logistic"), ("squares", "logistic+squares")):
-        guard = comparison._guard(name, stage, rerank.Reranker("precision@20", solver="search"), 150).make(None)
+        guard = comparison._guard(name, stage, rerank.Reranker("precision@20", solver="search"), 150, 4).make(None)
         assert isinstance(guard, RerankerCV) and guard.reranker.first_stage == stage
-        own = held_out(X, y, lambda A, b, guard=guard: clone(guard).fit(A, b).decision_function, 20, 2)
+        own = held_out(X, y, lambda A, b, guard=guard: clone(guard).fit(A, b).decision_function, 20, 2, logistic)
         assert of(found, f"{name}, guarded")["value"] == pytest.approx(own, abs=1e-9)
     assert of(found, "squares, guarded")["value"] > of(found, "logistic, guarded")["value"]
+
+
+def test_a_comparison_and_a_choice_have_one_value_of_a_method():
+    X, y = drawn(4, bent=True, n=200)
+    found = rerank.compare(X, y, "precision@30", methods=["logistic", "squares", "trees", "card"])
+    grid = [{"first_stage": [one], "radius": [0.0]} for one in ("logistic+squares", "trees")]
+    chosen = RerankerCV(rerank.Reranker("precision@30", solver="search"), grid=grid, n_repeats=1).fit(X, y)
+    results = chosen.cv_results_
+    assert of(found, "logistic")["value"] == pytest.approx(results["first_stage"][0], abs=1e-9)
+    for row, value, lead, error in zip(found.table[1:], *(results[name] for name in ("value", "lead", "error"))):
+        assert (row["value"], row["lead"]) == pytest.approx((value, lead), abs=1e-9)
+        assert row["high"] - row["lead"] == pytest.approx(1.96 * error, abs=1e-9)
+    assert of(found, "card")["value"] is not None
+
+
+@pytest.mark.parametrize("together, guarded", [(True, ["trees"]), (False, ["logistic"])])
+def test_trees_are_guarded_where_they_lead_and_only_there(together, guarded):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    y = ((X[:, 0] * X[:, 1] if together else X[:, 0]) + 0.3 * rng.normal(size=500) > 0.9).astype(int)
+    found = rerank.compare(X, y, "precision@30", methods=["logistic", "trees", "guard"], folds=2, time_limit=None)
+    names = [row["method"] for row in found.table]
+    assert names == ["logistic", "trees", *(f"{name}, guarded" for name in guarded)]
+    assert of(found, names[-1])["value"] is not None and (of(found, "trees")["low"] > 0) == together
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -29,15 +29,15 @@ from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import interval, short
 from rerank.reranker.first_stage import fitted, memorises, name_of
-from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
-from rerank.reranker.selection.options import MARGIN, SAFEGUARD, STRONG, WINDOW, Lead
+from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt, placed
+from rerank.reranker.selection.options import FEW, FEW_RADIUS, MARGIN, SAFEGUARD, SMALL, STRONG, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
 from rerank.statistics import fitted_statistic, parse
 
 STAGES: dict[str, Any] = {"logistic": "logistic", "squares": "logistic+squares"}
 STAGES |= dict(zip(("trees", "forest", "blend"), STRONG)) | {"lightgbm": "LightGBM"}
 METHODS = (*STAGES, "card", "guard")
-"""What is compared by default; the guard stands for one over each of the scores before it that is no tree of ours."""
+"""What is compared by default; the guard stands for one over each of the scores before it that are corrected."""
 
 GUARDED = "{}, guarded"
 
@@ -46,7 +46,9 @@ SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarde
 """What has to be led is a score in use, else the first of these that was tried, else the first method."""
 
 SIZES, INNER = (0.1, 0.3, 1.0), 3
-"""Radii that a guard tries, beside free weights, and its folds inside the training rows: fewer than it has alone."""
+"""Radii that a guard of a score tries, beside free weights, and its folds inside the training rows: fewer than it has
+alone. Of trees and blends it tries what :class:`rerank.RerankerCV` does.
+"""
 
 CARD = 2.0  # seconds of the search of a card on each fold: its first cards are good, and the rest is for a proof
 RESERVE = 0.9  # share of its part of the time that a guard may use on a fold; folds that come later have what it leaves
@@ -95,7 +97,9 @@ class Method(NamedTuple):
     name: str
     make: Callable[[float | None], Any]
     least: float = 0.0  # seconds without which no fold is begun
-    over: str = ""  # of a guard: the score that it corrects
+    over: str = ""  # of a guard: the score that it corrects,
+    of_trees: bool = False  # and whether that is trees or a blend
+    one_scale: bool = False  # whether scores by models of different folds can be compared
 
 
 class StarvedError(Exception):
@@ -159,7 +163,7 @@ class Comparison(Readable):
         """What a person reads."""
         first = f"Held-out rows of {self.folds} folds, rows of equal score in any order."
         if self.list_length is not None:
-            first += f" Counted for lists of {self.list_length:,} rows, at the same share of each fold."
+            first += f" Counted for lists of {self.list_length:,} rows, all folds in one."
         if self.statistic.startswith("precision@"):
             first += " Hits are counted, not divided by the number of places."
         noted = any(one.why for one in self.methods if one.value is not None)
@@ -227,9 +231,10 @@ def compare(
     methods : sequence of str or estimators
         ``"logistic"``, ``"squares"`` (logistic regression with squares of the columns), ``"trees"``, ``"forest"`` and
         ``"blend"``, as :class:`rerank.RerankerCV` tries them, ``"lightgbm"`` where it is installed, ``"card"`` (four
-        questions, points of -5 to 5, two seconds of search on a fold), and ``"guard"``: over each score that is none of
-        our trees a correction of the size that three folds inside the training rows choose, if any. The name of a
-        column is a score in use, which has to be led; an estimator of scikit-learn's kind is a method of its own.
+        questions, points of -5 to 5, two seconds of search on a fold), and ``"guard"``: over each score a correction
+        of the size that three folds inside the training rows choose, if any. Where trees or the blend lead clearly they
+        alone are corrected, else all other scores. The name of a column is a score in use, which has to be led; an
+        estimator of scikit-learn's kind is a method of its own.
     folds : int
         Whole lists and groups, else rows, with the relevant ones spread evenly.
     time_limit : float or None
@@ -249,8 +254,10 @@ def compare(
         With ``table``, ``take``, ``sentence``, ``estimator`` (what to take, not fitted yet), ``fit()``, which fits that
         to these rows, and ``plot(ax)``. To take is a score in use, else logistic regression, unless a method leads it
         by more than two standard errors; of those the one with the largest lead, less two errors:
-        :class:`rerank.RerankerCV` chooses alike. Values are means over folds, or over lists; a statistic of N places
-        counts the same share of the places of each fold. After an interrupt the methods that were tried are compared.
+        :class:`rerank.RerankerCV` chooses alike. Values are of all held-out rows in one list, as in the first deal of
+        that choice, or means over lists. Cards, corrections and other estimators have no scale that folds share: they
+        order the rows of a fold, which get the first method's scores in that order. After an interrupt the methods that
+        were tried are compared.
 
     Raises
     ------
@@ -272,12 +279,11 @@ def compare(
     by_places = parse(stat).depth is not None and not parse(stat).weighs_hits
     length = data.y.size if data.qid is None and by_places else None
     with enough_memory():
-        judged = dealt(base, data, folds, number, clock, n_jobs)
+        judged = dealt(base, data, folds, number, clock, n_jobs, one_scale=True)
         every = [_method(name, one, stat, data, length, number) for name, one in stages]
         if "guard" in methods:
-            known = [(name, one) for name, one in stages if name in STAGES or isinstance(one, str)]
-            scores = [(name, one) for name, one in known if not memorises(one)]
-            every += [_guard(name, one, base, length) for name, one in scores]
+            scores = [(name, one) for name, one in stages if name in STAGES or isinstance(one, str)]
+            every += [_guard(name, one, base, length, data.X.shape[1]) for name, one in scores]
         trial = _MethodTrial(every, *judged, clock, verbose)
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:
@@ -299,7 +305,7 @@ def _stage(given: Any, number: int, columns: Sequence[str]) -> tuple[str, Any]:
 
 def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, number: int) -> Method:
     if name != "card":
-        return Method(name, lambda seconds: stage)
+        return Method(name, lambda seconds: stage, one_scale=name in STAGES or isinstance(stage, str))
     from rerank.scorecard import Scorecard
 
     # On the rows of a fold as many places are paid as are their share of the list.
@@ -311,10 +317,14 @@ def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, nu
     return Method(name, made, CARD)
 
 
-def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
+def _guard(name: str, stage: Any, base: Reranker, length: int | None, columns: int) -> Method:
     """Corrections of a score by growing radius, kept where they lead it on folds of the training rows."""
-    fixed = {"window": [WINDOW]} if parse(base.stat).counts_places else {}
-    grid = [{**fixed, "margin": [MARGIN], "radius": list(SIZES)}, {**fixed, "radius": [None]}]
+    fixed: dict[str, Any] = {"window": [WINDOW]} if parse(base.stat).counts_places else {}
+    anchored = {**fixed, "margin": [MARGIN]}
+    grid = [{**anchored, "radius": list(SIZES)}, {**fixed, "radius": [None]}]
+    if memorises(stage):
+        few = [{**anchored, "radius": [FEW_RADIUS], "max_features": [FEW]}] if columns > FEW else []
+        grid = [{**anchored, "radius": list(SMALL)}, *few]
 
     def made(seconds: float | None) -> RerankerCV:
         # Nobody reads a bound of the last fit, so that it ends as those on folds do.
@@ -325,7 +335,7 @@ def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
             Reranker(**own), grid=grid, cv=INNER, n_repeats=1, time_limit=seconds, random_state=base.random_state
         )
 
-    return Method(GUARDED.format(name), made, over=name)
+    return Method(GUARDED.format(name), made, over=name, of_trees=memorises(stage))
 
 
 class _MethodTrial:
@@ -345,6 +355,10 @@ class _MethodTrial:
         while waiting:
             # The guard of the best score comes first, because there may be no time for others.
             values = {name: self._lead(name, name).value for name in self.ranked} if waiting[0].over else {}
+            if values and (idle := self._idle(waiting, values)):
+                self.methods = [method for method in self.methods if method not in idle]
+                waiting = [method for method in waiting if method not in idle]
+                continue
             method = max(waiting, key=lambda one: values.get(one.over, -math.inf)) if values else waiting[0]
             waiting.remove(method)
             if current().asked.is_set():
@@ -371,6 +385,16 @@ class _MethodTrial:
                 value, spent = self._lead(method.name, method.name).value, self.seconds[method.name]
                 say(f"{method.name}: {self._judge.statistic.name} {short(value)}, {spent:.1f} s")
 
+    def _idle(self, waiting: Sequence[Method], values: dict[str, float]) -> list[Method]:
+        """Guards of what is not corrected, as in :class:`rerank.RerankerCV`: where trees or a blend would be taken all
+        but that of these, else those of all trees and blends.
+        """
+        guarded = {method.over: method.of_trees for method in self.methods if method.over in values}
+        if not guarded:
+            return []
+        best, _ = self._chosen({name: values[name] for name in guarded})
+        return [method for method in waiting if (method.over != best if guarded[best] else method.of_trees)]
+
     def _ranked(self, method: Method, every: Sequence[int]) -> list[Ranked]:
         """What a method makes of every fold; fewer where there is not the time for all of them."""
         ranked, chosen, began = list[Ranked](), list[Any](), self._clock.spent
@@ -394,8 +418,21 @@ class _MethodTrial:
 
     def _lead(self, one: str, other: str) -> Lead:
         """How far a method is above another on the held-out rows."""
-        pairs = [Ranked(a.own, b.own, a.own, b.own) for a, b in zip(self.ranked[one], self.ranked[other], strict=True)]
+        sides = zip(self.ranked[one], self.ranked[other], self._joint(one), self._joint(other), strict=True)
+        pairs = [Ranked(a.own, b.own, *joint) for a, b, *joint in sides]
         return self._judge.lead(self._judge.rounds([(range(len(pairs)), pairs)]))
+
+    def _joint(self, name: str) -> list[Floats]:
+        """Scores of a method that can be compared between folds: its own, or those of the first method that has such at
+        the places where it puts the rows of a fold.
+        """
+        own = [fold.own for fold in self.ranked[name]]
+        shared = [method.name for method in self.methods if method.one_scale and method.name in self.ranked]
+        if self._judge.data.qid is not None or name in shared:
+            return own
+        if not shared:
+            return [placed(one, np.arange(one.size) / one.size) for one in own]
+        return [placed(one, like.own) for one, like in zip(own, self.ranked[shared[0]])]
 
     def told(self, length: int | None, given: dict[str, Any]) -> Comparison:
         """The record; ``given`` are parameters of the estimator that is to be taken."""

@@ -508,6 +508,14 @@ def _shares(scores: Floats) -> Floats:
     return (ends[0] + ends[1]) / (2.0 * scores.size)
 
 
+def placed(own: Floats, like: Floats) -> Floats:
+    """Scores in the order of ``own`` with the values of ``like``, equal ones with the mean of theirs."""
+    ordered, values = np.sort(own), np.sort(like)
+    first, end = np.searchsorted(ordered, own, "left"), np.searchsorted(ordered, own, "right")
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    return np.where(values[first] == values[end - 1], values[first], (sums[end] - sums[first]) / (end - first))
+
+
 def took(seconds: float, time_limit: float | None) -> str:
     """A note on a last fit without time: what took it."""
     of = "" if time_limit is None else f" of the time_limit of {time_limit:g} s"
@@ -596,11 +604,18 @@ def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStat
 
 
 def dealt(
-    base: RerankerOptions, data: Data, folds: int, seed: Any, clock: Clock, n_jobs: int | None = None
+    base: RerankerOptions,
+    data: Data,
+    folds: int,
+    seed: Any,
+    clock: Clock,
+    n_jobs: int | None = None,
+    one_scale: bool = False,
 ) -> tuple[Folds, Judge]:
-    """Folds of whole lists and groups that are dealt once, for options beside those of ``base``, and their judge."""
+    """Folds of whole lists and groups that are dealt once, for options beside those of ``base``, and their judge. Folds
+    of a single list are ranked each by itself, unless scores have ``one_scale``.
+    """
     refuse_fixed_length(base, data)
     splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, seed, data.unit)
-    # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
-    judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
+    judged = splits if one_scale or data.qid is not None else [replace(split, repeat=-1) for split in splits]
     return Folds(base, splits, data, clock, n_jobs), Judge(data, judged, parse(base.stat), base.list_length)
