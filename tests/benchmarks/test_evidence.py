@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from benchmarks.evidence.__main__ import main
-from benchmarks.evidence.cells import ALONE, MEMBERS, STATISTICS, Cell, all_cells, measured
+from benchmarks.evidence.cells import ALONE, MEMBERS, SPLITS, STATISTICS, Cell, all_cells, measured
 from benchmarks.evidence.page import aims, holm, kinds_of, page, pooled, summary
 from benchmarks.evidence.tables import GIVEN, LISTS, MOST, RISKS, ROWS, TABLES, divided
 from benchmarks.fusion.methods import METHODS as MEASURED
@@ -130,6 +130,14 @@ def test_aims_are_reached_or_missed() -> None:
         one, "tuned", tuned
     )
     assert "Missed" in aim_of(rows_of("german", n=2, choice=1.0), "tuned LightGBM", tuned)
+
+
+def test_aims_and_means_are_of_tables_with_all_of_their_splits() -> None:
+    told = page(rows_of("german", choice=0.5) + rows_of("uis", n=SPLITS - 1, choice=-9.0))
+    assert (
+        f"the 1 of {len(TABLES)} tables with all of" in told.replace("\n", " ") and "| uis, precision@30 | 10 |" in told
+    )
+    assert "| precision | all | +5.25 % (+5.25 to +5.25) |" in told and "uis/precision" not in told
 
 
 def test_sets_of_tables_are_told_apart() -> None:
