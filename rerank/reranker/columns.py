@@ -77,12 +77,20 @@ class Columns:
     @property
     def squares(self) -> Any:
         """The transformer, if it is :class:`rerank.scorers.Squares`, which a model file holds; else None."""
-        return self.transformer if hasattr(self.transformer, "square_of_") else None
+        if self.transformer is None:
+            return None
+        from rerank.scorers import Squares
+
+        return self.transformer if isinstance(self.transformer, Squares) else None
 
     @property
     def encoded(self) -> Any:
         """The transformer, if it encodes texts and gaps as first stages do, and so is in a model file; else None."""
-        return self.transformer if hasattr(self.transformer, "rules_") else None
+        if self.transformer is None:
+            return None
+        from rerank.scorers.table_columns import TableColumns
+
+        return self.transformer if isinstance(self.transformer, TableColumns) else None
 
     def of_inputs(self, coef: Floats) -> Floats | None:
         """Weights of the inputs as weights of what can be reranked; None where one of them is not among it."""

@@ -144,7 +144,7 @@ class StateRanker(ShownMixin):
         if is_frame(rows.given) and self.state_.named:  # a fit on an array takes columns by place
             rows = Rows(by_name(rows.given, columns.inputs, columns.frame), columns)
         self._refuse_others(rows.given)
-        for note in () if self.state_.first_stage is None else self.state_.first_stage.unseen(rows):
+        for note in self.state_.unseen(rows):
             warnings.warn(note, InputWarning, stacklevel=level)
         return rows
 

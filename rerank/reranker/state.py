@@ -352,6 +352,13 @@ class FittedState(Head):
         is_head, _ = list_heads(first, lists, self.n_candidates)
         return joined(first, self._head(rows, first), is_head, self.weights.size)
 
+    def unseen(self, rows: Rows) -> list[str]:
+        """A sentence for each column with texts that no row of the fit had."""
+        told = [] if self.first_stage is None else self.first_stage.unseen(rows)
+        if (encoded := self.columns.encoded) is not None:
+            told = [*told, *encoded.unseen(rows.given, self.columns.inputs)]
+        return list(dict.fromkeys(told))
+
     def first(self, rows: Rows) -> Floats | None:
         """Scores of the first stage; None if there is none."""
         return None if self.first_stage is None else self.first_stage.scores(rows)

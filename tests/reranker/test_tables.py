@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 from rerank import Reranker, RerankerCV, load, verify
+from rerank.errors import InputWarning
 from rerank.io import Table
 from rerank.io.frames import names_of
 from rerank.reranker.columns import columns_of
@@ -93,6 +94,9 @@ def test_texts_and_gaps_are_reranked_as_columns_made_by_hand(library, tmp_path):
     new, _ = frame(library, 1)  # gaps and texts of rows to come
     np.testing.assert_array_equal(load(tmp_path / "m.json").decision_function(new), est.decision_function(new))
     assert names_of(est.contributions(new)) == names_of(load(tmp_path / "m.json").contributions(new))
+    if library == "pandas":
+        with pytest.warns(InputWarning, match="'colour': 1 row holds a text that no row of the fit had"):
+            est.rank(new.assign(colour=["pink", *new["colour"][1:]]))
     named = fitted(X, y, first_stage="size", features=["colour", "age"])
     assert named.state_.columns.names == tuple(name for name in names if name == "age" or name.startswith("colour"))
 
