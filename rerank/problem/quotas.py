@@ -9,7 +9,6 @@ a list, at least ``q`` of ``G`` are among the first ``N`` if and only if the q-t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -20,11 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InfeasibleError, InputError, nearest
+from rerank.io.rules import quota_in
 from rerank.problem.lists import Floats, Indices, RankedList
 from rerank.ranks.positions import BINARY_PLACES
 
-_TEXT = re.compile(r"(?:at (?P<side>least|most) )?(?P<count>\d+) of (?P<name>.+) among the first (?P<first>\d+)$")
-MOST = 2**40  # largest number of a quota
 APART = 2.0 ** (1 - BINARY_PLACES)
 """Scores so far apart are not equal when they are rounded for a ranking; a point that meets a quota does so by more."""
 
@@ -54,14 +52,13 @@ class Quota:
     @classmethod
     def read(cls, text: str) -> Quota:
         """The quota of a text such as ``"at least 20 of A among the first 200"``, without rows; else InputError."""
-        match = _TEXT.match(" ".join(str(text).split()))
-        if match is None or not 1 <= int(match["first"]) <= MOST or int(match["count"]) > MOST:
+        written = quota_in(text)
+        if written is None:
             raise InputError(
                 f"The quota {str(text)[:100]!r} cannot be read; write one such as 'at least 20 of A among the first "
                 "200' or 'at most 5 of B among the first 100'."
             )
-        count, most = int(match["count"]), match["side"] == "most"
-        return cls(match["name"], int(match["first"]), None if most else count, count if most else None)
+        return cls(*written)
 
     def __str__(self) -> str:
         ends = ((word, count) for word, count in (("least", self.least), ("most", self.most)) if count is not None)

@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError, nearest
+from rerank.io.rules import LESS, MORE, NUMBER, ORDER, QUOTED
 from rerank.ranks.rationals import from_text, to_text
 
 Coefficients = dict[int, Fraction]
 Form = tuple[Coefficients, Fraction]  # coefficients of columns, and a constant
 TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w`])|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*)"
-    r"|(?P<sign><=|>=|==|=<|=>|≤|≥|[=<>+\-*/()]))"
+    rf"\s*(?:(?P<number>{NUMBER})(?![\w`\"])|{QUOTED}|(?P<name>[^\W\d][\w.]*)|(?P<sign>{ORDER}|==|[=<>+\-*/()]))"
 )
-LESS, MORE = {"<=", "=<", "≤"}, {">=", "=>", "≥"}
 MOST_DIGITS = 400  # length of a number that is read; exponents beyond make rationals too long to compute with
 MOST_TEXT, MOST_OPEN = 100_000, 50  # length of a row that is read, and parentheses in it
 
@@ -144,7 +143,7 @@ class _Reader:
         parts, signs = [self.sum()], []
         while self.at < len(self.tokens):
             kind, sign = self.tokens[self.at]
-            if kind != "sign" or sign not in LESS | MORE | {"<", ">", "=", "=="}:
+            if kind != "sign" or sign not in (*LESS, *MORE, "<", ">", "=", "=="):
                 raise self.wrong(f"is not understood at {sign!r}")
             self.at += 1
             signs.append(sign)
@@ -224,7 +223,7 @@ class _Reader:
             if len(token) > MOST_DIGITS or (exponent and abs(int(exponent[0])) > MOST_DIGITS):
                 raise self.wrong("holds a number that is too long")
             return {}, Fraction(token)
-        if kind in ("quoted", "name"):
+        if kind in ("quoted", "double", "name"):
             return {self.column(token): Fraction(1)}, Fraction(0)
         if token in ("+", "-"):
             self.at -= 1

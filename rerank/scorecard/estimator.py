@@ -83,7 +83,7 @@ class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
     constraints : sequence of str
         ``"sensitivity >= 0.8"``, ``"specificity >= 0.9"``, ``"precision >= 0.3"`` and ``"flagged <= 20%"`` at the cut;
         ``"flagged gap <= 0.1"`` and ``"sensitivity gap <= 0.1"`` between kinds of people; ``"auc inside >= 0.6"`` for
-        each kind; ``"20 of A among the first 200"``, whatever the order of tied rows.
+        each kind; ``"at least 20 of A among the first 200"``, whatever the order of tied rows.
     cut : None, str or float
         ``"top 100"`` or a share: the card flags as many whole blocks of tied rows as have at most so many rows, and
         a card whose first block has more is not allowed; ``"free"``: below any block. None flags

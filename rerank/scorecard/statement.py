@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.io.frames import names_of
 from rerank.io.options import real, spelled, whole
+from rerank.io.rules import LESS, NUMBER, ORDER, quota_in
 from rerank.scorecard.card import Card
 from rerank.scorecard.data import AnswerPatterns, counted, worth_of
 from rerank.scorecard.files import OPTIONS, RULES
@@ -35,10 +36,9 @@ ROUNDING = 1e-12  # a limit is kept to within rounding: .55 of 20 rows are 11, a
 RATE = re.compile(r"pauc_fpr@(.+)$")
 
 CONSTRAINT = re.compile(
-    r"(?P<what>sensitivity gap|flagged gap|sensitivity|specificity|precision|flagged|auc inside) *(?P<sign><=|>=) "
-    r"*(?P<number>\d*\.?\d+) *(?P<percent>%?)$"
+    rf"(?P<what>sensitivity gap|flagged gap|sensitivity|specificity|precision|flagged|auc inside) ?(?P<sign>{ORDER}) ?"
+    rf"(?P<number>{NUMBER}) ?(?P<percent>%?)$"
 )
-QUOTA = re.compile(r"(?P<least>\d+) of (?P<kind>.+?) among the first (?P<first>\d+)$")
 WANTED = {
     **dict.fromkeys(("sensitivity", "specificity", "precision", "auc inside"), ">="),
     **dict.fromkeys(("flagged", "sensitivity gap", "flagged gap"), "<="),
@@ -310,29 +310,29 @@ def _limits(options: CardOptions, data: AnswerPatterns, kinds: Sequence[str]) ->
     found = {what: float(sign == "<=") for what, sign in WANTED.items()}
     quota, first = np.zeros(max(1, len(kinds))), 0.0
     for text in _texts("constraints", options.constraints):
-        match, own = CONSTRAINT.match(str(text).strip()), QUOTA.match(str(text).strip())
-        if match is not None and match["sign"] == WANTED[match["what"]]:
+        match, own = CONSTRAINT.match(" ".join(str(text).split())), quota_in(text)
+        if match is not None and (match["sign"] in LESS) == (WANTED[match["what"]] == "<="):
             share = float(match["number"]) / (100.0 if match["percent"] else 1.0)
             if share > 1.0:
                 raise InputError(f"The constraint {text!r} has a share above 1; write a part of 1, or one such as 80%.")
-            found[match["what"]] = (max if match["sign"] == ">=" else min)(found[match["what"]], share)
-        elif own is not None:
-            if own["kind"] not in kinds:
+            found[match["what"]] = (min if match["sign"] in LESS else max)(found[match["what"]], share)
+        elif own is not None and own.least is not None:
+            if own.name not in kinds:
                 known = ", ".join(kinds) or "none are given"
                 raise InputError(
-                    f"The constraint {text!r} names the kind {own['kind']!r}, and the kinds of people are: "
+                    f"The constraint {text!r} names the kind {own.name!r}, and the kinds of people are: "
                     f"{known}; pass people=."
                 )
-            if first and first != float(own["first"]) * data.unit:
+            if first and first != float(own.first) * data.unit:
                 raise InputError("The constraints count the kinds among two different numbers of first rows; give one.")
-            first = float(own["first"]) * data.unit
-            place = kinds.index(own["kind"])
-            quota[place] = max(quota[place], float(own["least"]) * data.unit)
+            first = float(own.first) * data.unit
+            place = kinds.index(own.name)
+            quota[place] = max(quota[place], float(own.least) * data.unit)
         else:
             raise InputError(
                 f"The constraint {text!r} cannot be read; write one such as 'sensitivity >= 0.8', 'specificity >= "
                 "0.9', 'precision >= 0.3', 'flagged <= 20%', 'flagged gap <= 0.1', 'sensitivity gap <= 0.1', 'auc "
-                "inside >= 0.6' or '20 of A among the first 200'."
+                "inside >= 0.6' or 'at least 20 of A among the first 200'."
             )
     asked = {what for what, sign in WANTED.items() if found[what] != float(sign == "<=")}
     if not kinds and asked & {"sensitivity gap", "flagged gap", "auc inside"}:

@@ -131,6 +131,7 @@ def test_rows_that_clash_are_named_and_no_others() -> None:
 TEXTS = {
     "age >= 2 * income": ({0: 1, 1: -2}, 0, None),
     "`blood sugar` <= 0": ({2: 1}, None, 0),
+    '"blood sugar" =< 0': ({2: 1}, None, 0),
     "age + income <= d": ({0: 1, 1: 1, 3: -1}, None, 0),
     "0.5*age - 3*d>=0": ({0: Fraction(1, 2), 3: -3}, 0, None),
     "0.1 <= age <= 1.5e-1": ({0: 1}, Fraction(1, 10), Fraction(3, 20)),

@@ -17,7 +17,7 @@ LIMITS = [
     ({"cut": 0.35}, {"cut": 0.35}),
     ({"constraints": "sensitivity >= 0.55"}, {"sensitivity": "0.55"}),
     ({"constraints": ["sensitivity >= 70%", "sensitivity >= 0.2"], "cut": "free"}, {"sensitivity": "0.7"}),
-    ({"constraints": ["sensitivity >= .5", "flagged <= 40%"]}, {"sensitivity": "0.5", "flagged": "0.4"}),
+    ({"constraints": ["sensitivity => 5e-1", "flagged  ≤ 40%"]}, {"sensitivity": "0.5", "flagged": "0.4"}),
     ({"constraints": ["flagged <= 0.29", "flagged <= 1"], "cut": 0.5}, {"flagged": "0.29", "cut": 0.5}),
     ({"constraints": ["flagged gap <= 0.1", "sensitivity >= 0.3"]}, {"flagged_gap": "0.1", "sensitivity": "0.3"}),
     ({"constraints": ["sensitivity gap <= 20%"], "cut": "top 8"}, {"sensitivity_gap": "0.2", "cut": "top 8"}),
@@ -27,7 +27,7 @@ LIMITS = [
         {"precision": "0.6", "specificity": "0.3", "cut": 0.4},
     ),
     ({"constraints": ["auc inside >= 0.6"]}, {"auc_inside": "0.6"}),
-    ({"constraints": ["2 of A among the first 6"]}, {"quota": (2, "A", 6)}),
+    ({"constraints": ["at least 2 of A among the  first 6"]}, {"quota": (2, "A", 6)}),
     (
         {"constraints": ["1 of A among the first 5", "3 of A among the first 5", "sensitivity >= 50%"], "cut": "top 9"},
         {"quota": (3, "A", 5), "sensitivity": "0.5", "cut": "top 9"},
@@ -72,6 +72,7 @@ def test_a_limit_holds_at_its_own_share():
 
 WRONG = [
     ({"constraints": ["sensitivity >= 1.2.3"]}, "cannot be read; write one such as"),
+    ({"constraints": ["at most 2 of A among the first 6"]}, "cannot be read; write one such as"),
     ({"constraints": 0.8}, "constraints is 0.8; give"),
     ({"cut": "top"}, "cut is 'top'; it must be 'top N', a share such as 0.1, or 'free'"),
     ({"cut": 1.5}, "cut is 1.5; it must be"),
