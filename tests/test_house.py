@@ -72,6 +72,8 @@ LEDGER: dict[str, int] = {
     "rerank": 118,  # public names, verify among them
 }
 
+MOST_ANY = 1976  # types left open, kernels aside; it only falls
+
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.
 OPEN: set[str] = {
     *(f"names_of_two_classes: {name}" for name in ("Evaluation", "Progress", "Rows", "Verdict"))  # public ones
@@ -213,7 +215,7 @@ def private_attributes_touched() -> set[str]:
 MOST_LINES, MOST_BRANCHES = 60, 25  # of a function: more of either, and nobody can list its cases
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BRANCHES = (ast.If, ast.For, ast.While, ast.Try, ast.IfExp, ast.comprehension)
-COMPILED = {"kernel", "inner", "njit"}
+COMPILED = {"kernel", "kept", "inner", "njit"}
 
 
 def branches_of(function: ast.AST) -> int:
@@ -249,6 +251,17 @@ def functions_too_large() -> set[str]:
         if isinstance(node, FUNCTIONS) and not is_compiled(name, node)
         if lines_of(node) > MOST_LINES or branches_of(node) > MOST_BRANCHES
     }
+
+
+def any_outside_kernels() -> int:
+    """How often a type is left open, functions that numba compiles aside."""
+    found = 0
+    for name in modules():
+        compiled = (node for node in ast.walk(tree(name)) if isinstance(node, FUNCTIONS) and is_compiled(name, node))
+        inside = {id(node) for function in compiled for node in ast.walk(function)}
+        open_types = (node for node in ast.walk(tree(name)) if isinstance(node, ast.Name) and node.id == "Any")
+        found += sum(id(node) not in inside for node in open_types)
+    return found
 
 
 def sentences_searched() -> set[str]:
@@ -291,6 +304,10 @@ def test_the_ledger_is_of_today():
     lines = lines_of_rooms()
     assert set(LEDGER) == set(lines)
     assert {name: LEDGER[name] for name in LEDGER if LEDGER[name] > SLACK * lines[name] + 20} == {}
+
+
+def test_the_ledger_of_types_left_open_only_falls():
+    assert MOST_ANY / SLACK <= any_outside_kernels() <= MOST_ANY * SLACK
 
 
 def test_the_table_names_every_room_and_points_down():

@@ -139,10 +139,10 @@ def fit(
 
 def show(card: CardFile, as_json: AsJson = False) -> None:
     """Print a card."""
-    from rerank.scorecard.filed import told
+    from rerank.scorecard.filed import contradictions
 
     found, fit, digested = _read(card)
-    wrong = told(found, fit)
+    wrong = contradictions(found, fit)
     if as_json:
         answer({**_body(found), "fit": fit, "digest": digested, "contradictions": wrong})
         return
@@ -227,7 +227,7 @@ def report(
     """
     from rerank.cli.card_page import card_sections
     from rerank.io.paths import check_outputs
-    from rerank.scorecard.filed import told
+    from rerank.scorecard.filed import contradictions
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{output} is no name of a page; let it end in .html.")
@@ -242,7 +242,7 @@ def report(
     read = {name: columns[name] for name in ("texts", "delimiter")}
     other = None if against is None else (against.name, named_table(_read_for(card, against, **read)[2]))
     measured = stat or (fit or {}).get("statistic", "auc")
-    wrong = " ".join(told(found, fit))
+    wrong = " ".join(contradictions(found, fit))
     said = wrong or (_fitted(fit) if fit else None)
     parts, numbers = card_sections(found, named_table(table), table, measured, said, other)
     if wrong:

@@ -226,11 +226,11 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     grades = test.y
     assert grades is not None
 
-    def told(scores: NDArray[np.float64]) -> float:
+    def measured(scores: NDArray[np.float64]) -> float:
         weights: dict[str, Any] = {"sample_weight": test.sample_weight, "ideal_gains": test.ideal_gains}
         return unit * evaluate(statistic, grades, scores, test.qid, gain=est.gain, **weights)
 
-    after, first = told(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
-    before = "" if first is None else f"{told(first):.4g} by the first stage, "
+    after, first = measured(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
+    before = "" if first is None else f"{measured(first):.4g} by the first stage, "
     told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}:"
     return f"{told_of} {before}{after:.4g} by a fit on the other {len(train)}."

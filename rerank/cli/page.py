@@ -406,7 +406,7 @@ def held_out(est: StateRanker) -> Section:
         )
         return (title, [text(lacking)])
     n = len(found.options)
-    first, table, last = found.told()
+    first, table, last = found.table()
     tried = f"{n} {'option was' if n == 1 else 'options were'} tried by fits that had not seen these rows."
     shown = Cells(table[: MOST_OPTIONS + 2], ("left", "right", "right", "right"), named=True)
     parts: list[Part] = [text(tried, *first), shown, text(*(one.replace(" (*)", "") for one in last))]

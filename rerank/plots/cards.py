@@ -139,7 +139,7 @@ def _cells(totals: Sequence[RiskOfTotal], cut: int | None) -> list[tuple[str, in
     rows = np.array([one.relevant + one.other for one in rising])
     parts = [[k] for k in range(len(rising))]
 
-    def told(part: list[int]) -> str:
+    def numbers_of(part: list[int]) -> str:
         low, high = rising[part[0]].total, rising[part[-1]].total
         return str(low) if low == high else f"{low} to {high}"
 
@@ -151,13 +151,13 @@ def _cells(totals: Sequence[RiskOfTotal], cut: int | None) -> list[tuple[str, in
         return np.inf if flagged else risk(after) - risk(own)
 
     def crowded() -> bool:
-        longest = max(len(told(part)) + 1 for part in parts)
+        longest = max(len(numbers_of(part)) + 1 for part in parts)
         return len(parts) > MOST_CELLS or longest * SIGN * len(parts) > 1 - LEFT
 
     while len(parts) > 2 and crowded():
         at = int(np.argmin([apart(own, after) for own, after in pairwise(parts)]))  # those whose risks are nearest
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return [(told(part), rising[part[0]].total, risk(part)) for part in parts]
+    return [(numbers_of(part), rising[part[0]].total, risk(part)) for part in parts]
 
 
 def _risk_line(ax: Axes, y: float, cells: list[tuple[str, int, float]], cut: int | None) -> None:

@@ -175,7 +175,7 @@ class Flat:
     def earned(self, scores: NDArray[Any], ties: Ties) -> tuple[Indices, Floats]:
         """Rows from the last place up, and what each of them earns; list by list."""
         if self.statistic.alone:
-            return np.arange(self.gains.size), self.gains * self._alone(scores, ties)
+            return np.arange(self.gains.size), self.gains * self._by_list(scores, ties)
         order, new = self._order(scores)
         if ties != "average" and not new.all():
             # Rows of equal scores are sorted again, by their gains.
@@ -226,7 +226,7 @@ class Flat:
             weights[starts[k] : starts[k] + sizes[k]] = block[::-1]
         return weights
 
-    def _alone(self, scores: NDArray[Any], ties: Ties) -> Floats:
+    def _by_list(self, scores: NDArray[Any], ties: Ties) -> Floats:
         """What each row would earn as the only relevant one beside the irrelevant rows of its list."""
         order, new = self._order(scores)
         block, irrelevant = np.cumsum(new) - 1, (self.gains == 0)[order]

@@ -61,7 +61,7 @@ class Evidence:
 
     def parts(self) -> list[Part]:
         """What the numbers are, the options with their leads, what was chosen and why."""
-        first, rows, last = self.told()
+        first, rows, last = self.table()
         table = Cells(rows, ("left", "right", "right", "left"), named=True)
         return [*map(Words, first), table, *(Words(one, strong=True) for one in last)]
 
@@ -196,7 +196,7 @@ class Evidence:
         found = {name: value for name, value in sorted(vars(self).items()) if name in _STORED | _LATER}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
-    def told(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
+    def table(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
         """What the numbers are, the rows of the table under their heads, and what was chosen."""
         often = f"; options that lead were tried on {self.rounds} deals of the folds"
         often = "" if self.rounds == 1 else f", dealt {self.rounds} times" if self.remark else often

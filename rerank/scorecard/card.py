@@ -15,7 +15,7 @@ from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words, as_markdown
 from rerank.scorecard import export, files, workbook
 from rerank.scorecard.files import Total
-from rerank.scorecard.gaps import missed, told, with_gaps
+from rerank.scorecard.gaps import missed, notes_on_rows, with_gaps
 from rerank.scorecard.questions import MISSING, Question
 
 MOST_POINTS = 10**6  # points of a question, at most, and at least with a minus
@@ -213,7 +213,7 @@ class Card(Readable):
 
     def told(self, X: Any, levels: Mapping[str, Sequence[str]], rows: Sequence[Any]) -> list[str]:
         """What is odd in a table (n, d): see :func:`rerank.scorecard.gaps.told`."""
-        return told(self.questions, levels, with_gaps(as_table(X), self.special), rows)
+        return notes_on_rows(self.questions, levels, with_gaps(as_table(X), self.special), rows)
 
     def risk(self, totals: Any) -> NDArray[np.float64]:
         """Share of relevant rows that is expected at each total, by the rows of the fit.

@@ -75,7 +75,7 @@ def _value_of_totals(card: Card, fit: Fit) -> float | None:
     return None if value is None else float(value)
 
 
-def told(card: Card, fit: Fit | None) -> list[str]:
+def contradictions(card: Card, fit: Fit | None) -> list[str]:
     """Sentences on what a file says of its fit that its totals contradict."""
     each = {one.name: one for one in of_totals(card, fit) if not one.holds}
     found = []

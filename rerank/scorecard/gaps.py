@@ -105,7 +105,9 @@ def missed(questions: Sequence[Question], X: Any) -> NDArray[np.intp]:
     return np.flatnonzero(np.any(each, axis=0)) if each else np.empty(0, np.intp)
 
 
-def told(questions: Sequence[Question], levels: Mapping[str, Sequence[str]], X: Any, rows: Sequence[Any]) -> list[str]:
+def notes_on_rows(
+    questions: Sequence[Question], levels: Mapping[str, Sequence[str]], X: Any, rows: Sequence[Any]
+) -> list[str]:
     """A sentence on the rows of a table that miss a value of a column of the card, of which no question asks whether it
     is, and one for each column with levels that the rows of the fit did not have; ``rows`` names the rows.
     """

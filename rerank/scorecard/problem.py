@@ -57,7 +57,7 @@ class CardProblem:
         return few([self.domains[j] for j in members])
 
     @cached_property
-    def alone(self) -> NDArray[np.float64]:
+    def by_question(self) -> NDArray[np.float64]:
         """What no card of one question exceeds, by question."""
         found = [self.data.groups([j])[0].T.astype(np.float64) for j in range(len(self.domains))]
         return np.array([kernels.best_order(own.copy(), self.worth, np.empty(2), np.empty(2)) for own in found])

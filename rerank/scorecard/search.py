@@ -278,7 +278,7 @@ def best_of_set(problem: CardProblem, members: Any, best: Found | None, stop: De
     before the time was over. Questions that alone tell the most apart get their points first.
     """
     k = len(members)
-    alone = {j: problem.alone[j] for j in members}
+    alone = {j: problem.by_question[j] for j in members}
     order = sorted(range(k), key=lambda i: (-alone[members[i]], i))
     own = [int(members[i]) for i in order]
     domains = [sorted(problem.domains[j], key=lambda one: (abs(one), -one)) for j in own]

@@ -79,11 +79,11 @@ class AlphaCurve(Readable):
             Words(f"{what}; {first} has the rest. Scores are normalised by {self.normaliser}."),
             Cells(rows, ("left", "right"), named=True),
             Words(f"No alpha has more than {most:.6f} on these queries.", strong=True),
-            *(Words(f"Held-out queries, {words}: {_told(lead)}.") for words, lead in told),
+            *(Words(f"Held-out queries, {words}: {_lead_in_words(lead)}.") for words, lead in told),
         ]
 
 
-def _told(lead: Lead) -> str:
+def _lead_in_words(lead: Lead) -> str:
     """A held-out value, that of alpha .5, and the lead with its interval."""
     ends = "" if (two := lead.interval) is None else f" (95 % interval {two[0]:+.4f} to {two[1]:+.4f})"
     return f"{lead.value:.4f}, alpha 0.5 {lead.alone:.4f}, a lead of {lead.lead:+.4f}{ends}"

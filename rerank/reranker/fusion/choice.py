@@ -77,7 +77,7 @@ class Posed:
         X = np.column_stack([one.X for one in self.tables.values()])
         return data_of(Arguments.of_file(replace(table, X=X, feature_names=names)), self._options, Reranker())
 
-    def own(self, normaliser: str) -> Data:
+    def normalised_by(self, normaliser: str) -> Data:
         """The scores by one normaliser."""
         return data_of(Arguments.of_file(self.tables[normaliser]), self._options, Reranker())
 
@@ -152,7 +152,7 @@ class Posed:
         with untold():
             return of_size_one(fit(part_of(data, rows, gain, "a fold"), task, Clock()).coef)
 
-    def told(self, point: Weighting) -> dict[str, Any]:
+    def params_of(self, point: Weighting) -> dict[str, Any]:
         """A point as ``cv_results_`` has it."""
         without = None if point.without is None else self.plain.names[point.without]
         return {"normalise": point.normaliser, "prior": point.kind, "radius": point.radius, "without": without}
@@ -200,7 +200,7 @@ def choose(posed: Posed, points: Sequence[Weighting], radii: Sequence[float | No
     losses = dict(zip(posed.plain.names, (own - one.lead for one in leads[len(tried) :])))
     tried += less
     best = best_of(trial.options, leads, safeguard)
-    results = cv_results([posed.told(point) for point in tried], leads, [one.rival for one in trial.options])
+    results = cv_results([posed.params_of(point) for point in tried], leads, [one.rival for one in trial.options])
     how: dict[str, Any] = {"folds": cv, "rounds": REPEATS, "safeguard": safeguard, "null": posed.title(home)}
     evidence = Evidence.of(results, tuple(map(posed.title, tried)), statistic=posed.statistic.name, chosen=best, **how)
     return Chosen(
@@ -244,7 +244,7 @@ def weights_by_kind(
     posed: Posed, choice: Chosen, common: Floats, kinds: Sequence[str | None], clock: Clock
 ) -> list[Kind]:
     """Each kind, by name; ``kinds`` has that of each list."""
-    data = posed.own(choice.point.normaliser)
+    data = posed.normalised_by(choice.point.normaliser)
     assert data.qid is not None
     found, lists = list[Kind](), np.array([kind or "" for kind in kinds])
     splits = choice.splits if clock.remaining > 0 else ()

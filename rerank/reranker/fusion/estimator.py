@@ -367,7 +367,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         if self._two is None:
             raise InputError(f"A curve by alpha is of two runs, and this fit has {len(model.names)}; fit two of them.")
         posed, choice = self._two
-        data = posed.own(model.normaliser)
+        data = posed.normalised_by(model.normaliser)
         folds = [(split, posed.fitted(choice.point, data, split.train)) for split in choice.splits]
         return alpha_curve(model, Values(data, data.evaluator(posed.statistic)), folds)
 

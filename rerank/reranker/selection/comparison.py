@@ -288,7 +288,7 @@ def compare(
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:
         raise KeyboardInterrupt
-    found = trial.told(length, {"stat": stat, "gain": gain, "pos_label": pos_label, "random_state": number})
+    found = trial.comparison(length, {"stat": stat, "gain": gain, "pos_label": pos_label, "random_state": number})
     return replace(found, given=given)
 
 
@@ -434,7 +434,7 @@ class _MethodTrial:
             return [placed(one, np.arange(one.size) / one.size) for one in own]
         return [placed(one, like.own) for one, like in zip(own, self.ranked[shared[0]])]
 
-    def told(self, length: int | None, given: dict[str, Any]) -> Comparison:
+    def comparison(self, length: int | None, given: dict[str, Any]) -> Comparison:
         """The record; ``given`` are parameters of the estimator that is to be taken."""
         if not self.ranked:
             why = next(iter(self.why.values()), "")

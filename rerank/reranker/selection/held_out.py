@@ -406,7 +406,7 @@ class Folds:
         kind = (key_of(stage), task.cross_fit, task.radius is None, as_it_is(task), id(divided), *folds)
         return self._kept(kind, lambda: self._fitted(task, folds, divided), len(folds))
 
-    def _alone(self, task: Task, folds: Sequence[int]) -> list[Any]:
+    def _first_stages(self, task: Task, folds: Sequence[int]) -> list[Any]:
         """What a first stage alone makes of the rows held out."""
         task = bare(task)
         return self._kept(
@@ -428,7 +428,7 @@ class Folds:
         splits, those, fitted = [self.splits[k] for k in folds], [divided[1][k] for k in folds], None
         cross_fitted = task.cross_fit and task.first_stage is not None
         if len(folds) > 2 and cross_fitted and fold_of_each(splits, self.data.y.size) is not None:
-            fitted = self._alone(task, folds)
+            fitted = self._first_stages(task, folds)
             if len(fitted) < len(folds):
                 return []
         named = key_of(task.first_stage)
@@ -439,7 +439,7 @@ class Folds:
         splits, those, stage = [self.splits[k] for k in folds], [self._own[1][k] for k in folds], task.first_stage
         parts = []
         for one in members_of(stage) if is_blend(stage) else [stage]:
-            own = self._alone(replace(task, first_stage=one), folds)
+            own = self._first_stages(replace(task, first_stage=one), folds)
             if len(own) < len(folds):
                 return []
             parts.append(joined(splits, own))

@@ -73,7 +73,7 @@ def options_of(grid: Any, base: RerankerOptions, data: Data, strong: bool = Fals
     return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
 
 
-def _alone(name: Any, base: RerankerOptions) -> dict[str, Any]:
+def _uncorrected(name: Any, base: RerankerOptions) -> dict[str, Any]:
     """Parameters of another first stage as it is, which may be no blend."""
     return {"first_stage": name, "radius": 0.0} | ({"features": None} if by_members(base.features) else {})
 
@@ -101,7 +101,7 @@ def _default_options(base: RerankerOptions, data: Data, strong: bool) -> list[Op
     several = parse(base.stat).by_order and len(set(data.y.tolist())) > 2  # of which no logistic regression knows
     strong = strong and most is None and not (none or several or np.any(base.positive))
     named = () if none or several else (*SIMPLE, *(STRONG if strong else ()))
-    return [Option(_alone(name, base), rival=not own) for name in named] + corrections(
+    return [Option(_uncorrected(name, base), rival=not own) for name in named] + corrections(
         base, data, radii=LARGE if strong else RADII
     )
 

@@ -309,16 +309,16 @@ class RerankerCV(Ranker):
 
     def report(self) -> str:
         """Statistic, lead and interval of every option on held-out rows, what was chosen and why."""
-        return self._told().report()
+        return self._kept_evidence().report()
 
-    def _told(self) -> Evidence:
+    def _kept_evidence(self) -> Evidence:
         found = self._best().result_.evidence
         assert found is not None
         return found
 
     def plot(self, X: Any = None, y: Any = None, ax: Any = None, qid: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
-        return super().plot(X, y, ax, qid) if X is not None else self._told().plot(ax)
+        return super().plot(X, y, ax, qid) if X is not None else self._kept_evidence().plot(ax)
 
     def _best(self) -> Reranker:
         check_is_fitted(self, "best_estimator_")
