@@ -1,13 +1,14 @@
 """A card: questions with points, the total of a row, and what each total meant in the rows of the fit."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.io.frames import as_table
@@ -96,7 +97,7 @@ class Card(Readable):
         questions = tuple(one if isinstance(one, Question) else Question.read(str(one), columns) for one, _ in pairs)
         return cls(questions, tuple(own for _, own in pairs))
 
-    def save(self, path: Any, result: Any = None) -> None:
+    def save(self, path: str | os.PathLike[str], result: Any = None) -> None:
         """Write the card to a file that :meth:`of` reads.
 
         Parameters
@@ -141,7 +142,7 @@ class Card(Readable):
         """
         return export.sql(self, table)
 
-    def to_formula(self, columns: Any = None, row: int = 2) -> str:
+    def to_formula(self, columns: Mapping[str, str] | Sequence[str] | None = None, row: int = 2) -> str:
         """The total as a formula of Excel, LibreOffice and their like, for one row of a sheet.
 
         An empty cell answers no, but to the question whether it is missing; a text where numbers are compared is an
@@ -163,7 +164,7 @@ class Card(Readable):
         """
         return export.formula(self, columns, row)
 
-    def to_excel(self, path: Any, X: Any = None) -> None:
+    def to_excel(self, path: str | os.PathLike[str], X: Any = None) -> None:
         """Write a workbook of Excel: the card with its risks on one sheet, and rows with formulas for total, risk and
         flag on another; see :meth:`to_formula`. It needs the package openpyxl.
 
@@ -215,7 +216,7 @@ class Card(Readable):
         """What is odd in a table (n, d): see :func:`rerank.scorecard.gaps.told`."""
         return notes_on_rows(self.questions, levels, with_gaps(as_table(X), self.special), rows)
 
-    def risk(self, totals: Any) -> NDArray[np.float64]:
+    def risk(self, totals: ArrayLike) -> NDArray[np.float64]:
         """Share of relevant rows that is expected at each total, by the rows of the fit.
 
         A total that no row of the fit has gets the risk of the next smaller one, or of the smallest.
@@ -228,7 +229,7 @@ class Card(Readable):
         place = np.searchsorted(known, np.asarray(totals), "right") - 1
         return np.array([one.risk for one in self.totals[::-1]])[np.maximum(place, 0)]
 
-    def flags(self, totals: Any) -> NDArray[np.bool_]:
+    def flags(self, totals: ArrayLike) -> NDArray[np.bool_]:
         """Which totals reach the cut; without one, those whose risk is one half at least."""
         given = np.asarray(totals)
         return given >= self.cut if self.cut is not None else self.risk(given) >= 0.5

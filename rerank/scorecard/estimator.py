@@ -30,7 +30,7 @@ from rerank.scorecard.frontier import SEARCHES, Frontier, frontier_of
 from rerank.scorecard.gaps import codes_told, levels_of, special_of, with_gaps
 from rerank.scorecard.held_out import STOPPED, corrected
 from rerank.scorecard.kernels import NO_CUT
-from rerank.scorecard.options import CardOptions
+from rerank.scorecard.options import CardOptions, Weights
 from rerank.scorecard.pool import Pool, pool_of
 from rerank.scorecard.program import export, model_of
 from rerank.scorecard.regret import Regret, regret_of
@@ -147,7 +147,7 @@ class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
         y: ArrayLike,
         qid: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None,
-        query_weight: Any = None,
+        query_weight: Weights = None,
         people: ArrayLike | str | None = None,
     ) -> Self:
         """Find the best card.
@@ -206,7 +206,13 @@ class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _entered(
-        self, X: Any, y: Any, qid: Any = None, weight: Any = None, query_weight: Any = None, people: Any = None
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        qid: ArrayLike | str | None = None,
+        weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+        people: ArrayLike | str | None = None,
     ) -> Rows:
         """The rows that are there, with labels 0 and 1."""
         if is_sparse(X):
@@ -278,7 +284,7 @@ class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
         y: ArrayLike,
         qid: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None,
-        query_weight: Any = None,
+        query_weight: Weights = None,
     ) -> float:
         """The statistic on rows, tied rows in expectation over their orders, weights as numbers of equal rows.
 
@@ -341,10 +347,10 @@ class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
         self,
         k_max: int = 4,
         X: Any = None,
-        y: Any = None,
+        y: ArrayLike | None = None,
         qid: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None,
-        query_weight: Any = None,
+        query_weight: Weights = None,
         people: ArrayLike | str | None = None,
         time_limit: float | None = 60.0,
     ) -> Frontier:
@@ -379,7 +385,7 @@ class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
         y: ArrayLike,
         qid: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None,
-        query_weight: Any = None,
+        query_weight: Weights = None,
         people: ArrayLike | str | None = None,
         most: int = 10_000,
     ) -> Regret:
@@ -405,10 +411,10 @@ class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
     def verify(
         self,
         X: Any = None,
-        y: Any = None,
+        y: ArrayLike | None = None,
         qid: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None,
-        query_weight: Any = None,
+        query_weight: Weights = None,
         people: ArrayLike | str | None = None,
     ) -> Verified:
         """Prove the result again, with code that shares nothing with the search; see :mod:`rerank.scorecard.verify`.

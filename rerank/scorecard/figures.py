@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.scorecard.files import Total
 
@@ -36,19 +36,19 @@ def separation(totals: Sequence[Total]) -> tuple[float, int]:
     return float(apart[best]), totals[best].total
 
 
-def _moved(one: Any, other: Any) -> float:
+def _moved(one: ArrayLike, other: ArrayLike) -> float:
     """The sum over cells of the difference of two shares times the logarithm of their quotient."""
     counts = [np.asarray(side, np.float64) + HALF for side in (one, other)]
     left, right = (side / side.sum() for side in counts)
     return float(((left - right) * np.log(left / right)).sum())
 
 
-def information(relevant: Any, other: Any) -> float:
+def information(relevant: ArrayLike, other: ArrayLike) -> float:
     """Information value: how far the shares of both classes in some cells are apart [Siddiqi2006]."""
     return _moved(relevant, other)
 
 
-def stability(before: Any, now: Any) -> float:
+def stability(before: ArrayLike, now: ArrayLike) -> float:
     """Population stability index: how far the shares of rows in some cells are apart."""
     return _moved(before, now)
 
@@ -68,7 +68,7 @@ def by_total(card: Any, totals: NDArray[np.int64], weight: NDArray[np.float64]) 
     return before, np.bincount(place, weight, known.size).tolist()
 
 
-def net_benefit(risk: Any, relevant: Any, other: Any, thresholds: Any) -> NDArray[np.float64]:
+def net_benefit(risk: ArrayLike, relevant: ArrayLike, other: ArrayLike, thresholds: ArrayLike) -> NDArray[np.float64]:
     """What it is worth to act on rows of at least a risk, in relevant rows per row [VickersElkin2006]: those
     found, less the others times the odds of the threshold.
     """

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from rerank.scorecard.questions import Question
 from rerank.statistics import RankStatistic
 
 Asked = str | Question | Sequence[str | Question]  # a question or a column, or several
 Sets = Asked | Sequence[Sequence[str | Question]]  # a set of them, or several
+Weights = Mapping[Any, float] | ArrayLike | None  # of lists
 Points = int | Sequence[int]  # R for -R to R, a pair of ends, or the numbers
 
 
