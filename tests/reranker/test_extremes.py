@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rerank import Reranker, load
@@ -82,6 +82,7 @@ STAGES = ["logistic", "ranksvm", "toppush", "robirank", "logistic+squares", "log
 
 
 @settings(max_examples=25, deadline=None)
+@example(239, "ndcg@5", None, None)  # sums beyond the largest double, by the kernels' form for Python
 @given(st.integers(0, 10**6), st.sampled_from(STATISTICS), st.sampled_from(STAGES), st.sampled_from([None, 0.1]))
 def test_whatever_the_table_a_fit_ends_or_says_what_to_do(seed: int, stat: str, stage: Any, radius: Any) -> None:
     """Few rows, grades, lists, and columns whose sizes are far apart: folds may hold one label alone."""

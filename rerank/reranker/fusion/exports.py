@@ -10,15 +10,13 @@ document, in single precision, and compares the orders.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rerank.errors import NotSupportedError, unknown
 from rerank.io.lines import spelled
 from rerank.reranker.fusion.model import FusionModel
-
-TARGETS = ("elasticsearch", "opensearch", "vespa", "weaviate", "mongodb", "formula")
 
 WINDOW = 100  # documents that an engine fuses where the model has no depth
 SUB_QUERIES = 5  # of a hybrid query of OpenSearch
@@ -59,11 +57,10 @@ def export(model: FusionModel, target: str) -> str:
     if target == "qdrant":
         # Its weighted RRF is 1 / (k + (r + 1) / w - 1), r from 0 and k = 2 by default.
         raise _cannot("Qdrant", "these weights: in its RRF a weight divides the rank", "fuse in your own service")
-    made = {each.__name__: each for each in (elasticsearch, opensearch, vespa, weaviate, mongodb, formula)}
-    if target not in made:
-        raise unknown("target", target, TARGETS)
-    told = made[target](replace(model, kinds={}))
-    kinds = {kind: made[target](model.of_kind(kind)) for kind in model.kinds}
+    if target not in TARGETS:
+        raise unknown("target", target, list(TARGETS))
+    told = TARGETS[target](replace(model, kinds={}))
+    kinds = {kind: TARGETS[target](model.of_kind(kind)) for kind in model.kinds}
     if not isinstance(told, str):
         return json.dumps({"common": told, "kinds": kinds} if kinds else told, indent=2)
     if not kinds:
@@ -235,3 +232,8 @@ def _sum(model: FusionModel, parts: list[str]) -> str:
 
 def _cannot(target: str, what: str, advice: str) -> NotSupportedError:
     return NotSupportedError(f"{target} cannot express {what}; {advice}, or export the formula.")
+
+
+TARGETS: dict[str, Callable[[FusionModel], Any]] = {
+    each.__name__: each for each in (elasticsearch, opensearch, vespa, weaviate, mongodb, formula)
+}

@@ -199,6 +199,7 @@ def _sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: 
     edges = np.concatenate([[low], at[order], [high]])
     width = np.diff(edges)
     wide = np.flatnonzero((width == np.inf) | (width > 1e-12 * (1.0 + abs(edges[1:]))))
+    wide = wide[~np.isnan(values[wide])]  # beyond the largest double a sum is no value
     if not wide.size:
         return -np.inf, 0.0
     wide = wide[values[wide] == values[wide].max()]
