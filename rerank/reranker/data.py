@@ -81,8 +81,7 @@ class Data:
 
     def some(self, rows: Indices) -> Self:
         """Some of the rows; their lists keep their numbers."""
-        sides = {name: getattr(self, name) for name in BY_ROW}
-        kept = {name: side[rows] for name, side in sides.items() if side is not None}
+        kept = {name: side[rows] for name, side in vars(self).items() if name in BY_ROW and side is not None}
         return replace(self, rows=self.rows.some(rows), held_out={}, **kept)
 
     @property
@@ -176,13 +175,21 @@ class Arguments:
         """Those of the rows with a weight; the lists are one id a row."""
         table = as_table(self.X)
         there = present(table.shape[0], self.sample_weight, self.query_weight, self.qid)
-        found = {name: there.of(getattr(self, name), name) for name in ("y", "qid", "groups", "people")}
-        weights = self.query_weight
+        qid, weights = there.of(self.qid, "qid"), self.query_weight
         if there.mask is not None and isinstance(weights, Mapping):
-            gone = set(np.asarray(self.qid).tolist()) - set(found["qid"].tolist())
+            gone = set(np.asarray(self.qid).tolist()) - set(qid.tolist())
             weights = {name: weight for name, weight in weights.items() if name not in gone}
-        found |= {"sample_weight": there.of(self.sample_weight), "query_weight": there.of(weights, "query_weight")}
-        return replace(self, X=there.of(table), there=there, **found)
+        return replace(
+            self,
+            X=there.of(table),
+            y=there.of(self.y, "y"),
+            qid=qid,
+            groups=there.of(self.groups, "groups"),
+            people=there.of(self.people, "people"),
+            sample_weight=there.of(self.sample_weight),
+            query_weight=there.of(weights, "query_weight"),
+            there=there,
+        )
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -201,9 +208,9 @@ def data_of(arguments: Arguments, options: RerankerOptions, estimator: Any) -> D
     from sklearn.utils.validation import validate_data
 
     X, y, stage = held(arguments.X), held(arguments.y), options.first_stage
-    sides = {name: getattr(arguments, name) for name in ("qid", "groups", "people")}
-    named = tuple(dict.fromkeys(side for side in sides.values() if isinstance(side, str)))
-    sides = {name: lists_of(X, side, name) for name, side in sides.items()}
+    given = {"qid": arguments.qid, "groups": arguments.groups, "people": arguments.people}
+    named = tuple(dict.fromkeys(side for side in given.values() if isinstance(side, str)))
+    sides = {name: lists_of(X, side, name) for name, side in given.items()}
     used = names_in(stage)
     if np.ndim(y) == 2:
         message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
@@ -211,8 +218,8 @@ def data_of(arguments: Arguments, options: RerankerOptions, estimator: Any) -> D
     gain = gain_of(options.stat, options.gain, arguments.sample_weight)
     weighed = replace(arguments, X=without(X, *named), y=y, **sides).present()
     with weighed.counted():
-        given = weighed.sample_weight
-        weight = None if given is None else check_weights(given, weighed.X.shape[0])
+        weight = weighed.sample_weight
+        weight = None if weight is None else check_weights(weight, weighed.X.shape[0])
         rows = columns_of(weighed.X, weighed.y, reranked(stage, options.features), used, weight)
         validate_data(estimator, rows.given, weighed.y, reset=True, skip_check_array=True)
         frame = hasattr(estimator, "feature_names_in_")
