@@ -129,8 +129,8 @@ def new_model(
     # A margin of exactly the least one passes, whichever way it was rounded.
     if epsilon < least * (1 - 1e-9):
         warnings.warn(
-            f"The margin {epsilon:g} is so close to the tolerance of solvers that they may claim pairs they do not "
-            f"win; use at least {least:.3g}.",
+            f"The margin {epsilon:.10g} is so close to the tolerance of solvers that they may claim pairs they do not "
+            f"win; use at least {least:.10g}.",
             FormulationWarning,
             stacklevel=3,
         )

@@ -284,6 +284,10 @@ def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_n
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=1.001 * least)
+        with pytest.warns(FormulationWarning) as caught:
+            builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=0.9999 * least)
+        given, advised = map(float, re.search(r"margin (\S+) .* least (\S+)\.$", str(caught[0].message)).groups())
+        assert given < advised
 
 
 SIXTEENTHS = st.integers(-16, 16).map(lambda k: k / 16)

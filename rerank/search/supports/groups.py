@@ -54,7 +54,7 @@ def groups_of(problem: Problem) -> Groups | None:
     places = [places_of(u.factor, u.coefficients) for u in units]
     entries: list[NDArray[Any]] = [part for u in units for part in (u.positive, u.negative)]
     sizes = np.array([[u.positive.size for u in units], [u.positive.size + u.negative.size for u in units]], np.int64)
-    even = np.array([_even(b, n) for b, n in zip(places, sizes[1], strict=True)]) & ~problem.weighs_hits
+    even = np.array([_even(b, n) for b, n in zip(places, sizes[1], strict=True)]) & (not problem.weighs_hits)
     hits, steps = [u.hits for u in units], np.array([not u.alone for u in units], np.int64)
     paid = starts(places), np.concatenate(places), starts(hits), np.concatenate(hits).astype(np.float64)
     rows, ideal = np.concatenate(entries).astype(np.int32), sum(u.ideal for u in units)
