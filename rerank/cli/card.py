@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -248,6 +249,8 @@ def report(
     if wrong:
         say(wrong)
     write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, **numbers)
+    if find_spec("matplotlib") is None:
+        say("The page has no pictures: they need matplotlib; pip install 'exact-rerank[plots]'.")
 
 
 @with_columns("label", "qid", "weight", "pos_label", "features", "texts", "delimiter")

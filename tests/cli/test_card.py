@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import sqlite3
+import sys
 
 import numpy as np
 import pandas as pd
@@ -246,7 +247,7 @@ def test_the_page_is_whole_and_inert_and_says_the_numbers(folder, card):
     assert ("written by hand" in said) is (card == "use.csv")
 
 
-def test_the_page_remembers_the_columns_of_the_fit_and_says_what_has_moved(folder):
+def test_the_page_remembers_the_columns_of_the_fit_and_says_what_has_moved(folder, monkeypatch):
     fit("--qid", "region", "--weight", "times", "--must", "sex, given", "--stat", "precision@7")
     moved = people(3).drop(columns=["died", "region", "times"])
     moved.assign(**{"sex, given": "male"}).to_csv("to come.csv", index=False)
@@ -262,6 +263,8 @@ def test_the_page_remembers_the_columns_of_the_fit_and_says_what_has_moved(folde
     said = (folder / "report.html").read_text()
     assert "to come.csv" in said and f"{body['value']:.4g} relevant rows among the first 7" in said
     assert "relevant rows among the first 7" in run("card", "show", "card.json").stdout
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as where it is not installed
+    assert "has no pictures: they need matplotlib" in run("card", "report", "card.json", "new.csv").stderr
     people(1).drop(columns="region").to_csv("no lists.csv", index=False)
     assert "name it with --qid" in run("card", "report", "card.json", "no lists.csv", code=2).stderr
 
