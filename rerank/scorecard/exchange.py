@@ -140,7 +140,8 @@ class Exchange:
         own += self.room(points) < 0
         if one == stays != NONE:
             broken[np.arange(broken.size) != stays] = -1
-        q, v, breaks, value = kernels.best_more(
+        by_loss = problem.worth.kind == kernels.LOGLOSS
+        q, v, breaks, value = (kernels.best_more_by_loss if by_loss else kernels.best_more)(
             *self._levels(rest, points),
             table,
             problem.worth,

@@ -1030,8 +1030,7 @@ def _promised(usual: Any, rare: Any, totals: Any, step: int, odds: Any, low: int
     return (value + (one * one * bb - 2.0 * one * two * ab + two * two * aa) / apart) / scale
 
 
-@kept()
-def best_more(
+def _best_more(
     level: Any, totals: Any, table: Any, worth: Any, limits: Any, broken: Any, sign: Any, alone: int, least: Any
 ) -> Any:
     """The question and the points that make a card better than ``least`` when they join it, or -1 if none do, or -2 if
@@ -1112,3 +1111,7 @@ def best_more(
                 fewest, value = breaks, now
                 found = (q, v, breaks, now)
     return found
+
+
+best_more = kept(exact=True)(_best_more)  # but for log loss, whose promise alone has sums that may be reordered
+best_more_by_loss = kept()(_best_more)

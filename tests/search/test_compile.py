@@ -321,8 +321,9 @@ def found():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, (60, 4)).astype(float)
     y = (X[:, 0] + X[:, 1] + rng.normal(size=60) > 4).astype(int)
-    card = Scorecard("dcg@10", n_questions=2, points=2).fit(X, y).result_
-    yield hexes(card.value, card.bound)
+    for statistic in ("dcg@10", "auc"):
+        card = Scorecard(statistic, n_questions=2, points=2).fit(X, y).result_
+        yield hexes(card.value, card.bound)
     yield [*hexes(*(model.fit(X, y).coef_ for model in (RankSVM(alpha=0.1), TopPush(alpha=0.1))))]
 
 ends, modules = [], []
@@ -387,6 +388,7 @@ def test_a_small_first_fit_imports_neither_compiler_nor_modeller(tmp_path: Path)
     code = "import json, sys; import rerank\nfound = [sorted({'numpy', 'scipy', 'sklearn'} & set(sys.modules))]\n"
     code += "X, y = [[a % 5, a * a % 7] for a in range(20)], [int(a % 3 == 0) for a in range(20)]\n"
     code += "found.append(rerank.Reranker('dcg@5', first_stage=None).fit(X, y).result_.status)\n"
+    code += "rerank.scorecard.Scorecard('auc', n_questions=3, points=2).fit(X, y)\n"
     code += "print(json.dumps([*found, sorted({'numba', 'pyomo', 'highspy'} & set(sys.modules))]))"
     light, status, heavy = run(code, cache=tmp_path)
     assert (light, status) == ([], "optimal") and not {"numba", "pyomo"} & set(heavy)
