@@ -192,7 +192,8 @@ class _Checker:
             count_of_roots += len(self.exact.roots(given)[0])
         codes = np.ascontiguousarray(proof.codes, dtype=np.uint16)
         ends_of = ends(codes, count_of_roots)
-        check = LeafCheck(self.exact, codes, ends_of, Fraction(proof.bound), self.seen)
+        words = np.ascontiguousarray(proof.multipliers, dtype=np.int64)
+        check = LeafCheck(self.exact, codes, ends_of, Fraction(proof.bound), self.seen, words)
         first = 0
         for features, lines in zip(proof.supports, proof.lines):
             boxes, first = trees(*self.exact.roots(features), first, ends_of)

@@ -12,8 +12,9 @@ from rerank.problem.proof import VERSION, Circuits, Proof
 
 KINDS = {"weights": "<f8", "flip": "|i1", **dict.fromkeys(("support_sizes", "supports", "line_counts"), "<i4")}
 KINDS |= {"lines": "<i8", "codes": "<u2"}
+KINDS |= {"multipliers": "<i8"}
 KINDS |= {f"circuit_{name}": "<i8" for name in ("sizes", "pairs", "multipliers", "shares", "least")}
-FORM = Format("exact-rerank proof", VERSION, KINDS, most_bytes=1 << 27)
+FORM = Format("exact-rerank proof", VERSION, KINDS, most_bytes=1 << 27, optional=("multipliers",))
 """All arrays together hold at most 67 million codes; a search would need several gigabytes to put them in order."""
 MOST_SUPPORTS = 2_000_000  # each is an object of about 150 bytes
 
@@ -39,6 +40,7 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
         "line_counts": np.array([len(m) for m in proof.lines]),
         "lines": np.concatenate([np.empty((0, 2), np.int64), *(m.reshape(-1, 2) for m in proof.lines)]),
         "codes": proof.codes,
+        "multipliers": proof.multipliers,
         **(proof.circuits or Circuits.none()).arrays(),
         "circuit_shares": np.empty(0),
     }
@@ -88,6 +90,7 @@ def _proof(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Proof:
         lines=tuple(cut(lines, arrays["line_counts"])),
         fingerprint=fingerprint,
         circuits=Circuits.of(arrays) if arrays["circuit_sizes"].size else None,
+        multipliers=arrays["multipliers"].astype(np.int64),
     )
 
 

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -43,6 +43,7 @@ class Format:
     kinds: Mapping[str, str]  # names of the arrays and types of their numbers
     most_bytes: int  # size of all arrays together, unpacked
     compressed: bool = True
+    optional: tuple[str, ...] = ()  # arrays that are left out where they are empty
 
     def check(self, lengths: Any) -> None:
         """Raise ValueError unless arrays of these lengths may be unpacked together."""
@@ -67,6 +68,8 @@ def write_archive(path: str | os.PathLike[str], form: Format, header: Mapping[st
     are added to the plain values of the header, and the arrays are flattened. InputError: the file cannot be written;
     ValueError: the arrays are larger than what is read back.
     """
+    empty = [name for name in form.optional if not arrays[name].size]
+    form = replace(form, kinds={name: kind for name, kind in form.kinds.items() if name not in empty})
     stated = {"format": form.name, "version": form.version, **header, "lengths": lengths_of(form, arrays)}
     method = zipfile.ZIP_DEFLATED if form.compressed else zipfile.ZIP_STORED
     with writing_bytes(path) as file, zipfile.ZipFile(file, "w") as archive:
@@ -113,6 +116,8 @@ def read_archive(path: str | os.PathLike[str], form: Format) -> tuple[dict[str, 
         file.seek(0)
         with zipfile.ZipFile(file) as archive:
             names = sorted(entry.filename for entry in archive.infolist())
+            left_out = [name for name in form.optional if f"{name}.npy" not in names]
+            form = replace(form, kinds={name: kind for name, kind in form.kinds.items() if name not in left_out})
             if names != sorted([HEADER, *(f"{name}.npy" for name in form.kinds)]):
                 raise ValueError(f"it does not hold a header and the {len(form.kinds)} arrays")
             header = parsed_json(_content(archive, archive.getinfo(HEADER)))
@@ -120,7 +125,7 @@ def read_archive(path: str | os.PathLike[str], form: Format) -> tuple[dict[str, 
             if known != (form.name, form.version):
                 raise ValueError(f"it does not say it is an {form.name} of version {form.version}")
             form.check(header["lengths"])
-            return header, {
+            return header, {name: np.empty(0) for name in left_out} | {
                 name: _array(archive, archive.getinfo(f"{name}.npy"), header["lengths"][name], kind)
                 for name, kind in form.kinds.items()
             }

@@ -8,7 +8,7 @@ recomputes that exactly.  ``docs/proofs.md`` describes the tree and the file for
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,20 @@ VERSION = 1
 LEAF = 0  # code of a box that is fathomed by its interval bound
 LISTED = 1  # code of a box that is fathomed by listing the vertices in it
 COORDINATE = 2  # code of a split at the middle of the first coordinate of a support
+PRICED = 2**16 - 1  # code of a box that is fathomed by multipliers on its pairs (:func:`unpacked`)
 LINE = 1000  # the code of a split by line g = 1, 2, ... of a support is ``LINE + g``
+
+
+GRAINS, MOST_MOVED, SHARES = 7, 14, 127  # steps from centre to side; coordinates that have them; steps of the share
+
+
+def unpacked(word: int, k: int) -> tuple[Floats, float]:
+    """A point of a box, in half-widths from its centre, and a share, which say what multipliers the pairs have. Four
+    bits for each coordinate, those of the first come last, before them seven bits for the share.
+    """
+    moved = min(k, MOST_MOVED)
+    steps = np.array([(word >> 4 * j & 15) - GRAINS for j in range(moved)] + [0] * (k - moved))
+    return steps / GRAINS, (word >> 4 * MOST_MOVED) / SHARES
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +89,7 @@ class Proof:
     codes : uint16 (n,)
         The trees of all faces of all supports in preorder: ``LEAF``, ``LISTED``, ``COORDINATE + j`` for a split
         at the middle of the support's j-th coordinate (upper half first), ``LINE + g`` for a split by line g
-        (``w.D_g >= 0`` first).
+        (``w.D_g >= 0`` first), ``PRICED`` for a leaf with multipliers.
     lines : tuple of int64 arrays (m, 2)
         For each support the pairs of rows (upper, lower) whose scaled difference ``D_g`` is the direction of
         line ``g = 1..m``.
@@ -84,6 +97,8 @@ class Proof:
         :func:`rerank.problem.digest` of the problem.
     version : int
         Version of the format.
+    multipliers : int64 (m,)
+        Those of the priced leaves, in their order (:func:`unpacked`).
     circuits : Circuits or None
         They show the bound, if there are any; there are no supports, lines and codes then.
     """
@@ -99,3 +114,4 @@ class Proof:
     fingerprint: str
     version: int = VERSION
     circuits: Circuits | None = None
+    multipliers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))

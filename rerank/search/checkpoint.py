@@ -183,7 +183,8 @@ def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> Non
     _within(np.append(arrays["pushed"], 0), 0, boxes.pushed)
     splits = arrays["splits"].reshape(-1, 3)
     # Names of boxes to come must be new.
-    _within(np.concatenate([[0], arrays["names"], splits[:, 0], splits[:, 2]]), 0, boxes.job * NAMES - 1)
+    children = splits[splits[:, 1] >= 0, 2]
+    _within(np.concatenate([[0], arrays["names"], splits[:, 0], children]), 0, boxes.job * NAMES - 1)
     waiting, following = arrays["unexplored"], _count(header["next_support"])
     _within(np.append(waiting, following - 1), -1, len(boxes.columns) - 1)
     priced = finite(arrays["priced"], waiting.shape).tolist()

@@ -1,6 +1,6 @@
 """What a search reports, while it runs and at its end, where its splits make a proof: the tree of boxes in preorder."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 from rerank.problem import Problem, digest
 from rerank.problem.lists import Floats, Indices
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Circuits, Proof
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, PRICED, Circuits, Proof
 from rerank.problem.values import values_at
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.domain import Domain
@@ -128,26 +128,37 @@ def proof_of(
     splits, listed = boxes.recorded()
     sizes = np.array([c.size for c in boxes.columns], dtype=np.intp)
     roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns], dtype=np.intp)
-    codes = _preorder(np.concatenate([np.empty((0, 3), np.int64), *splits]), np.repeat(sizes, roots), listed)
+    codes, multipliers = _preorder(
+        np.concatenate([np.empty((0, 3), np.int64), *splits]), np.repeat(sizes, roots), listed
+    )
     lines = []
     for s in range(len(boxes.columns)):
         t = boxes.axes.pairs(s)
         guide = boxes.axes.antiparallel[s].guide if s in boxes.axes.antiparallel else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
-    return Proof(*claim, flip, tuple(boxes.columns), left_out, codes, tuple(lines), digest(problem))
+    proof = Proof(*claim, flip, tuple(boxes.columns), left_out, codes, tuple(lines), digest(problem))
+    return replace(proof, multipliers=multipliers)
 
 
-def _preorder(splits: NDArray[np.int64], widths: Indices, listed: set[int]) -> NDArray[np.uint16]:
-    """Codes of the trees of all roots; ``widths`` are the numbers of features of each root's support."""
-    at, codes = {name: i for i, name in enumerate(splits[:, 0].tolist())}, list[int]()
+def _preorder(
+    splits: NDArray[np.int64], widths: Indices, listed: set[int]
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """Codes of the trees of all roots, and multipliers; ``widths`` are the numbers of features of each root's support.
+    A box that is fathomed by multipliers stands among the splits, with them in place of a child.
+    """
+    at, codes, words = {name: i for i, name in enumerate(splits[:, 0].tolist())}, list[int](), list[int]()
     for root, width in enumerate(widths.tolist()):
         stack = [root]
         while stack:
             node = stack.pop()
             if node in at:
                 w, first = splits[at[node], 1:].tolist()
+                if w < 0:
+                    codes.append(PRICED)
+                    words.append(first)
+                    continue
                 codes.append(COORDINATE + w if w < width else LINE + w - (width - 1))
                 stack += [first + 1, first]
             else:
                 codes.append(LISTED if node in listed else LEAF)
-    return np.array(codes, np.uint16)
+    return np.array(codes, np.uint16), np.array(words, np.int64)

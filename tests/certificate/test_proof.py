@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rerank.certificate import leaf_boxes, save_proof, verify_proof
 from rerank.certificate.check.exact import ExactProblem
@@ -20,7 +21,7 @@ from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, RankedList, problem_of
 from rerank.problem.json import digest
 from rerank.problem.problem import coordinates
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, PRICED
 from rerank.search import solve
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
@@ -43,14 +44,19 @@ def drawn(seed: int, **options: int) -> Problem:
     return with_hits(problem, seed) if seed % 4 == 0 else problem
 
 
+def splits(proof: Proof) -> NDArray[np.bool_]:
+    """Which codes are those of boxes that are split."""
+    return (proof.codes >= COORDINATE) & (proof.codes != PRICED)
+
+
 def holds(problem: Problem, proof: Proof) -> bool:
     """The verdict, the same whether leaves are taken together or the checker goes down to each by itself."""
     together = verify_proof(problem, proof)
     with patch.multiple("rerank.certificate.check.leaves", BATCH=1, FEW=0):
         apart = verify_proof(problem, proof)
     # Going down also notices when a side of a line holds no weights of the box.
-    assert together.ok == apart.ok or (apart.ok and (proof.codes > LINE).any())
-    assert not apart.ok or apart.leaves == np.count_nonzero(proof.codes < COORDINATE)
+    assert together.ok == apart.ok or (apart.ok and (splits(proof) & (proof.codes > LINE)).any())
+    assert not apart.ok or apart.leaves == np.count_nonzero(~splits(proof))
     return apart.ok
 
 
@@ -80,7 +86,7 @@ def test_the_searchs_proofs_hold(seed):
     verdict = verify_proof(problem, proof)
     assert verdict.ok, verdict.message
     assert verdict.value == objective_at(problem, proof.weights) <= Fraction(verdict.bound_checked)
-    assert verdict.leaves == np.count_nonzero(proof.codes < COORDINATE)
+    assert verdict.leaves == np.count_nonzero(~splits(proof))
     assert holds(problem, proof)
     low = verify_proof(problem, replace(proof, bound=below(verdict.value)))
     assert not low.ok and "own weights" not in low.message
@@ -123,7 +129,7 @@ def test_grids_are_split_by_lines():
     X, y = rng.integers(0, 3, size=(30, 3)).astype(float), (rng.random(30) < 0.3).astype(float)
     problem = problem_of(X, y, parse("auc"))
     proof = searched(problem)
-    assert (proof.codes > LINE).any()
+    assert (splits(proof) & (proof.codes > LINE)).any()
     verdict = verify_proof(problem, proof)
     assert verdict.ok, verdict.message
     # A line of other rows loses other pairs.
@@ -155,6 +161,10 @@ def test_no_tree_shows_a_bound_below_the_optimum(seed):
     rng = np.random.default_rng(seed)
     for lines in (0, 1, 3):
         assert not holds(problem, random_tree(problem, low, rng, lines, (LEAF, LISTED)))
+        tree = random_tree(problem, low, rng, lines, (LEAF,))
+        codes = np.where(splits(tree), tree.codes, PRICED).astype(np.uint16)
+        words = rng.integers(0, 1 << 63, size=np.count_nonzero(codes == PRICED))
+        assert not holds(problem, replace(tree, codes=codes, multipliers=words))
         # Leaves that are all listed pass unless the best weights are in them: none may be dropped on the way.
         assert not holds(problem, random_tree(problem, low, rng, lines, (LISTED,)))
 
@@ -293,11 +303,13 @@ def test_the_untouched_proof_holds(case):
 def test_a_missing_subtree(case):
     problem, proof = case
     # The subtree of the first split cut down to one leaf: still a full tree, but its leaf is too wide.
-    split = int(np.flatnonzero(proof.codes >= COORDINATE)[0])
-    depth = np.cumsum(np.where(proof.codes[split:] >= COORDINATE, 1, -1))
+    split = int(np.flatnonzero(splits(proof))[0])
+    depth = np.cumsum(np.where(splits(proof)[split:], 1, -1))
     stop = split + int(np.argmax(depth == -1))
     pruned = np.concatenate([proof.codes[:split], [LEAF], proof.codes[stop + 1 :]])
-    verdict = verify_proof(problem, replace(proof, codes=pruned))
+    inside = np.cumsum(proof.codes == PRICED)[[split, stop]]
+    words = np.delete(proof.multipliers, np.arange(*inside))
+    verdict = verify_proof(problem, replace(proof, codes=pruned, multipliers=words))
     assert not verdict.ok and f"The box of code {split}," in verdict.message
 
 
@@ -338,8 +350,8 @@ def test_an_altered_proof_is_refused(case, name):
 def test_altered_splits(case):
     """Another coordinate, one that has no width, one that is not there, a line that is not there."""
     problem, proof = case
-    splits = np.flatnonzero(proof.codes >= COORDINATE)
-    for at in (splits[0], splits[len(splits) // 2], splits[-1]):
+    where = np.flatnonzero(splits(proof))
+    for at in (where[0], where[len(where) // 2], where[-1]):
         outcomes = []
         for code in [*range(COORDINATE, COORDINATE + 4), COORDINATE + 4, 999, LINE, LINE + 1, 65535]:
             codes = proof.codes.copy()
@@ -348,7 +360,7 @@ def test_altered_splits(case):
         # Splitting a deep box by another coordinate may do no harm; what is not there always does.
         assert all(outcomes[4:]) and sum(outcomes[:4]) >= 2
     codes = proof.codes.copy()
-    codes[splits[0]] = COORDINATE + (int(codes[splits[0]]) - COORDINATE + 1) % 4
+    codes[where[0]] = COORDINATE + (int(codes[where[0]]) - COORDINATE + 1) % 4
     assert not verify_proof(problem, replace(proof, codes=codes)).ok
 
 
@@ -538,7 +550,7 @@ def test_boxes_cover_each_face_once():
     X, y = rng.normal(size=(40, 3)), (rng.random(40) < 0.3).astype(float)
     problem = problem_of(X, y, parse("dcg@5"), epsilon=0.01)
     proof = searched(problem)
-    assert (proof.codes < LINE).all()
+    assert not (splits(proof) & (proof.codes > LINE)).any()
     boxes = leaf_boxes(problem, proof)
     assert len(boxes.bounds) == verify_proof(problem, proof).leaves > 20
     sides = boxes.upper - boxes.lower
@@ -605,7 +617,7 @@ def test_the_plain_checker_agrees(names, tmp_path, kind, stat):
     y = (rng.random(24) < 0.35).astype(float)
     problem: Problem = problem_of(X, y, parse(stat), epsilon=0.01)
     proof = solve(problem, proof=True).proof
-    assert isinstance(proof, Proof) and ((proof.codes > LINE).any() == (kind == "grid"))
+    assert isinstance(proof, Proof) and ((splits(proof) & (proof.codes > LINE)).any() == (kind == "grid"))
     item = problem.lists[0]
 
     def plain(candidate: Proof) -> bool:
@@ -616,3 +628,23 @@ def test_the_plain_checker_agrees(names, tmp_path, kind, stat):
     assert plain(proof) and verify_proof(problem, proof).ok
     low = replace(proof, bound=proof.value - 1e-6)
     assert not plain(low) and not verify_proof(problem, low).ok
+
+
+FORGED = {
+    "none": (lambda words: 0 * words, "may hold weights"),
+    "others'": (lambda words: words[::-1], "may hold weights"),
+    "too few": (lambda words: words[1:], "leaves with them"),
+    "too large": (lambda words: -1 - words, "out of range"),
+}
+
+
+def test_multipliers_show_bounds_with_fewer_boxes_and_forged_ones_show_none() -> None:
+    problem = gaussian(40, 4, "auc")
+    proof = searched(problem)
+    assert holds(problem, proof) and proof.multipliers.size > 100
+    # Without them each of these boxes has to be split.
+    bare = replace(proof, codes=np.where(proof.codes == PRICED, LEAF, proof.codes), multipliers=proof.multipliers[:0])
+    assert "may hold weights" in verify_proof(problem, bare).message
+    for forged, words in FORGED.values():
+        verdict = verify_proof(problem, replace(proof, multipliers=forged(proof.multipliers)))
+        assert not verdict.ok and words in verdict.message

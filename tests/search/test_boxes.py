@@ -364,7 +364,7 @@ class Box(NamedTuple):
         margins, axes = np.empty((5, n + 2)), np.empty((5, self.h.size))
         margins[0, :n], margins[1, :n], axes[1] = self.M, self.R, self.h
         D = np.hstack([np.full((self.h.size + 1, BEFORE), np.nan), np.vstack([self.D, self.W])])
-        return *relaxation.must_lose(D, BEFORE, n, TOLERANCE, need, margins, axes), axes[3]
+        return *relaxation.must_lose(D, BEFORE, n, TOLERANCE, need, False, margins, axes)[:2], axes[3]
 
     @property
     def undecided(self) -> Any:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, SlotPairs
-from rerank.certificate.check.tree import Boxes, Branch, Mask, Sides, UnprovenError, halved
+from rerank.certificate.check.prices import LeafPrices
+from rerank.certificate.check.tree import Boxes, Branch, Mask, Sides, UnprovenError, halved, is_leaf
 from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.problem.lists import Counts, Floats, Indices
-from rerank.problem.proof import COORDINATE, LINE, LISTED
+from rerank.problem.proof import LINE, LISTED
 
 BATCH = 2**19  # leaves times undecided pairs that make one matrix
 FEW = 16  # leaves for which deciding pairs in their common box first does not pay
@@ -83,11 +84,18 @@ class LeafCheck:
     """Checks the trees of one support after the other; counts leaves that passed, and those that took rationals."""
 
     def __init__(
-        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: Counts, bound: Fraction, seen: Seen | None
+        self,
+        exact: ExactProblem,
+        codes: NDArray[np.uint16],
+        ends_of: Counts,
+        bound: Fraction,
+        seen: Seen | None,
+        multipliers: NDArray[np.int64],
     ) -> None:
         self.seen = seen
         self.exact, self.pairs, self.quotas = exact, SlotPairs(exact), QuotaCheck(exact)
         self.codes, self.ends_of, self.bound = codes, ends_of, bound
+        self.prices = LeafPrices(exact, self.pairs, codes, multipliers)
         self.leaves = self.exact_leaves = 0
 
     def support(self, features: Indices, lines: NDArray[np.int64], faces: Boxes) -> None:
@@ -177,6 +185,11 @@ class LeafCheck:
         over = totals > self.most
         if len(sides.masks) > 1:
             over &= ~np.array(sides.empty)[boxes.sides]
+        for i in np.flatnonzero(over & self.prices.priced[boxes.nodes]):
+            open_ = ids[~gone[:, i]]
+            more = self.prices.lost(int(boxes.nodes[i]), boxes.centres[i], boxes.halves[i], self.filter, open_)
+            totals[i] -= min(more * floor(self.prices.step * Fraction(2) ** self.pairs.shift), int(totals[i]))
+            over[i] = totals[i] > self.most
         for i in np.flatnonzero(over):
             left, lost = ~gone[:, i], branch.lost + self.pairs.lost(ids[gone[:, i]])
             self._exactly(boxes, int(i), lost, ids[left], ~(reach[left, i] >= self.filter.high[ids[left]]))
@@ -190,9 +203,9 @@ class LeafCheck:
         done = []
         while boxes.nodes.size:
             codes = self.codes[boxes.nodes].astype(np.int64)
-            leaf = codes < COORDINATE
+            leaf = is_leaf(codes)
             done.append(boxes[leaf])
-            by_line, halving = codes > LINE, ~leaf & (codes <= LINE)
+            by_line, halving = ~leaf & (codes > LINE), ~leaf & (codes <= LINE)
             parts: list[Boxes] = []
             if halving.any():
                 parts += halved(boxes[halving], codes[halving], self.ends_of)

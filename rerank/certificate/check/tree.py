@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
-from rerank.problem.proof import COORDINATE
+from rerank.problem.proof import COORDINATE, PRICED
 
 Mask = NDArray[np.bool_]
 NARROWEST = 2.0**-50  # half-widths above this keep centres exact in 53 bits
@@ -77,20 +78,25 @@ def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
     """Last code of the subtree that begins at each code. UnprovenError unless the codes are exactly ``roots`` full
     binary trees, one after the other.
     """
-    n = codes.size
-    if roots == 0 or not (codes >= COORDINATE).any():
+    n, splits = codes.size, ~is_leaf(codes)
+    if roots == 0 or not splits.any():
         if n != roots:
             raise UnprovenError(f"The tree has {n} codes where {roots} are needed: it is not complete.")
         return np.arange(n)
     # A walk in preorder that rises by one at a split and falls by one at a leaf falls below its level before
     # a node exactly where the node's subtree ends.
-    walk = np.cumsum(np.where(codes >= COORDINATE, 1, -1).astype(np.int64))
+    walk = np.cumsum(np.where(splits, 1, -1).astype(np.int64))
     if walk[-1] != -roots or walk[:-1].min(initial=0) <= -roots:
         raise UnprovenError("The codes do not make the trees of all faces: some are missing or left over.")
     level = walk + roots  # from 0 (the end) upwards
     keys = np.sort(level * n + np.arange(n))
     before = np.concatenate([[roots], level[:-1]])
     return keys[np.searchsorted(keys, (before - 1) * n + np.arange(n))] % n
+
+
+def is_leaf(codes: NDArray[Any]) -> Mask:
+    """Which codes are those of leaves."""
+    return (codes < COORDINATE) | (codes == PRICED)
 
 
 def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int, ...]], int]:

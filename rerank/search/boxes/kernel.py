@@ -159,22 +159,28 @@ def explorer(linear: bool, ruled: bool) -> Any:
             if bound <= limit:
                 aside = max(aside, bound)
                 continue
-            # ---- a better bound by the relaxation; a proof holds boxes that the plain bound fathoms
+            # ---- a better bound by the relaxation; a proof holds the multipliers of boxes that it fathoms
             left = 1.0
-            if linear and not record:
+            if linear and (given.integral or not record):
                 need = given.total - gone - limit
                 if given.integral:
                     need = np.ceil(need) - 1.0 + WHOLE
                 if need < HOPE * (given.total - gone - value):
-                    more, gain = must_lose(D, a, n, given.tolerance, need, margins, axes)
+                    more, gain, word = must_lose(D, a, n, given.tolerance, need, record, margins, axes)
                     if cuts and gain > need > more:
                         left = shrink(c, h, gain - need, axes[3], smallest)
                     if given.integral:
                         more = np.ceil(more - WHOLE)
-                    bound = min(bound, given.total - gone - more)
-                    if bound <= limit:
-                        aside = max(aside, bound)
+                    shown = min(bound, given.total - gone - more)
+                    if shown <= limit:
+                        aside = max(aside, shown)
+                        if record:
+                            splits[n_splits, 0] = name
+                            splits[n_splits, 1] = -1
+                            splits[n_splits, 2] = word
+                            n_splits += 1
                         continue
+                    bound = bound if record else shown
             # ---- the pairs that the children have to evaluate
             kept = undecided(middle, radius, spread, keep)
             if not linear:

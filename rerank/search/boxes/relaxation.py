@@ -17,11 +17,15 @@ other terms add up to ``size = sum_p W_p R_p / (R_p - M_p)`` at most, which is a
 
 from typing import Any
 
+import numpy as np
+
+from rerank.problem.proof import GRAINS, MOST_MOVED, SHARES
 from rerank.search.compiled import inner
 
 STEP = 0.9  # of the way to the point where the sum of the first choice would vanish, were the pairs spread evenly
 HOPE = 0.3  # of the weight lost at the centre: a gap beyond is hardly ever closed, and half the weight never
 ROUNDING = 1e-15
+CENTRE = np.int64(sum(GRAINS << 4 * j for j in range(MOST_MOVED)))  # the centre of a box, and no share
 PAD = 2.0**-50  # by which boxes overlap whose ends are no short binary fractions
 
 
@@ -114,10 +118,12 @@ def _best_share(h: Any, gain: float, first: Any, other: float, second: Any) -> f
 
 
 @inner(error_model="numpy")
-def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: Any, axes: Any) -> Any:
-    """Weight of the undecided among the pairs ``a .. a + n`` that is lost at least, and the first term of the sum that
-    shows it, whose second term stands in ``axes[3]``. ``need`` is above 0, and less is of no use: 0 where it is seen
-    early that it cannot be reached. The margins and the axes are those of a
+def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, coarse: bool, margins: Any, axes: Any) -> Any:
+    """Weight of the undecided among the pairs ``a .. a + n`` that is lost at least; the first term of the sum that
+    shows it, whose second term stands in ``axes[3]``; point and share in one number.
+
+    They are rounded to that number if ``coarse`` (:func:`rerank.problem.proof.unpacked`). ``need`` is above 0, and less
+    is of no use: 0 where it is seen early that it cannot be reached. The margins and the axes are those of a
     :class:`rerank.search.workspace.PairSpace`; the weights stand behind the columns of ``D``.
     """
     h, first, second = axes[1], axes[3], axes[4]
@@ -126,27 +132,37 @@ def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: An
     gain, size = _prices(M, margins[1, :n], D[k, a : a + n], tolerance, most, t)
     off = ROUNDING * (n + 64) * size
     if gain - off < need:
-        return 0.0, 0.0
+        return 0.0, 0.0, CENTRE
     _sums(D, a, t, first)
     bound = gain
     for j in range(k):
         bound -= h[j] * abs(first[j])
     if bound - off >= need:
-        return bound - off, gain - off
+        return bound - off, gain - off, CENTRE
     # A sum falls by size / (k h_j)^2 a unit of w_j or so: |D_pj| h_j is the k-th part of R_p.
+    word = CENTRE
     for j in range(k):
         to = STEP * k * k * h[j] * first[j] / size
-        second[j] = h[j] * max(-1.0, min(1.0, to))
+        to = max(-1.0, min(1.0, to))
+        if coarse:
+            step = np.rint(GRAINS * to) if j < MOST_MOVED else 0.0
+            to = step / GRAINS
+            if j < MOST_MOVED:
+                word += np.int64(step) << np.int64(4 * j)
+        second[j] = h[j] * to
     for p in range(n):
         margin[p] = M[p]
     _shift(D, a, second, margin)
     other = _reprice(margin, M, tolerance, most, t)
     _sums(D, a, t, second)
     share = _best_share(h, gain, first, other, second)
+    if coarse:
+        share = np.rint(SHARES * share) / SHARES
+        word += np.int64(np.rint(SHARES * share)) << np.int64(4 * MOST_MOVED)
     bound = _mixed(h, gain, first, other, second, share)
     for j in range(k):
         first[j] += share * (second[j] - first[j])
-    return max(bound - off, 0.0), gain + share * (other - gain) - off
+    return max(bound - off, 0.0), gain + share * (other - gain) - off, word
 
 
 @inner()
