@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rerank.certificate import leaf_boxes, save_proof, verify_proof
+from rerank.certificate import leaf_boxes, load_proof, save_proof, verify_proof
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, SlotPairs, rounded_up
 from rerank.certificate.check.vertices import RationalBox, largest_value
@@ -638,9 +638,10 @@ FORGED = {
 }
 
 
-def test_multipliers_show_bounds_with_fewer_boxes_and_forged_ones_show_none() -> None:
+def test_multipliers_show_bounds_with_fewer_boxes_and_forged_ones_show_none(tmp_path: Path) -> None:
     problem = gaussian(40, 4, "auc")
-    proof = searched(problem)
+    save_proof(searched(problem), tmp_path / "proof")
+    proof = load_proof(tmp_path / "proof")
     assert holds(problem, proof) and proof.multipliers.size > 100
     # Without them each of these boxes has to be split.
     bare = replace(proof, codes=np.where(proof.codes == PRICED, LEAF, proof.codes), multipliers=proof.multipliers[:0])

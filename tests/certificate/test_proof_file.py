@@ -263,7 +263,7 @@ def test_each_limit_is_the_last_that_is_read(path, monkeypatch, name):
     with zipfile.ZipFile(path) as archive:
         size = {
             "MOST_BYTES": sum(
-                header(path)["lengths"][array] * np.dtype(kind).itemsize for array, kind in FORM.kinds.items()
+                length * np.dtype(FORM.kinds[array]).itemsize for array, length in header(path)["lengths"].items()
             ),
             "MOST_SUPPORTS": len(example().supports),
             "MOST_DIRECTORY": int.from_bytes(body[-10:-6], "little"),
