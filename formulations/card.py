@@ -9,6 +9,7 @@ Symbols
 ``u_j, d_j``   1 when question ``j`` has points above 0, and below 0; it is asked when ``u_j + d_j = 1``
 ``v_jm``       1 when question ``j`` has exactly ``m`` points (only where they are no range on either side of 0)
 ``f_c``        1 when column ``c`` is asked about (only if columns are limited)
+``o_j``        points of question ``j`` above 0 (only if their sum is limited)
 ``A_gh``       worth of ``g`` above ``h``: relevant times other rows, times the share of their list for a pair
 ``z_gh``       1 when the total of ``g`` is above that of ``h``; only for ``A_gh > A_hg``
 ``e_gh``       1 when the total of ``g`` is not below that of ``h``
@@ -38,6 +39,8 @@ Subject to
     ``u_j + d_j + u_i + d_i <= 1`` for two questions that exclude each other.
 ``column_asked``, ``most_columns``
     ``u_j + d_j <= f_c`` for the questions of column ``c``, and ``sum_c f_c <= max_columns``.
+``points_above``, ``most_total``
+    ``w_j <= o_j``, ``o_j >= 0`` and ``sum_j o_j <= max_total``.
 ``one_of_column``
     ``sum_j (u_j + d_j) <= 1`` over the questions of a column.
 ``column_sign``
@@ -86,6 +89,7 @@ PARTS = {  # prefixes of the short names of columns and rows of cards, and what 
     "d": ("d", "ours: 1 when question j has points below 0"),
     "v": ("v", "ours: 1 when question j has exactly m points"),
     "f": ("f", "ours: 1 when column c is asked about"),
+    "o": ("o", "ours: points of question j above 0"),
     "e": ("e", "ours: 1 when the total of kind g is not below that of kind h"),
     "points_least": ("PL", "ours: a question that is asked has no fewer points than its least"),
     "points_most": ("PM", "ours: a question that is asked has no more points than its most"),
@@ -98,6 +102,8 @@ PARTS = {  # prefixes of the short names of columns and rows of cards, and what 
     "apart": ("RA", "ours: two questions exclude each other"),
     "column_asked": ("CA", "ours: a question is about its column"),
     "most_columns": ("CM", "ours: a card is about at most so many columns"),
+    "points_above": ("PO", "ours: what points of a question are above 0"),
+    "most_total": ("TM", "ours: points above 0 add up to at most so many"),
     "one_of_column": ("CO", "ours: one question of a column"),
     "column_sign": ("CS", "ours: points of a column have one sign"),
     "above": ("AB", "ours: to be above is half a point more"),
@@ -132,6 +138,8 @@ class CardRules:
     one_per_column : False, True or "monotone"
         At most one question of a column; or points of one sign.
     max_columns : int, optional
+    max_total : int, optional
+        Most that points above 0 add up to: the largest total.
     """
 
     points: int | Sequence[Sequence[int]] = 5
@@ -141,6 +149,7 @@ class CardRules:
     columns: ArrayLike | None = None
     one_per_column: bool | str = False
     max_columns: int | None = None
+    max_total: int | None = None
 
     def domains(self, d: int) -> list[list[int]]:
         """Points that each of ``d`` questions may have."""
@@ -345,6 +354,8 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
                 return Assignment(None, f"points_{'most' if point > 0 else 'least'}[{j}]: {point:g} points")
     if hasattr(model, "v"):
         values |= named("v", {(j, m): points[j] == m for j, m in model.v})
+    if hasattr(model, "o"):
+        values |= named("o", {j: max(0.0, points[j]) for j in model.o})
     if hasattr(model, "f"):
         values |= named("f", {c: any(asked[j] for k, j in model.column_asked if k == c) for c in model.f})
     if not pessimistic:
@@ -397,6 +408,11 @@ def _add_questions(model: pyo.ConcreteModel, card: CardRules, n: int) -> None:
         for j in of or [0]
     )
     model.apart = family(((j, i), linear(*_asked(model, _known((j, i), n))) <= 1) for j, i in card.apart)
+    if card.max_total is not None:
+        above = [j for j in model.u if model.w[j].ub > 0]
+        model.o = o = pyo.Var(above, bounds=lambda _, j: (0, model.w[j].ub))
+        model.points_above = family((j, linear((1, model.w[j]), (-1, o[j])) <= 0) for j in above)
+        model.most_total = pyo.Constraint(expr=linear(*((1, o[j]) for j in above)) <= card.max_total)
     names = np.arange(n) if card.columns is None else np.asarray(card.columns)
     if names.shape != (n,):
         raise FormulationError(f"columns has shape {names.shape}; give one entry for each of {n} questions.")

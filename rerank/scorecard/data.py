@@ -1,4 +1,4 @@
-"""Answers of rows to questions, counted: equal rows once, as bits for bounds and as bytes for points."""
+"""Answers of rows to questions, counted: equal rows once."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.scorecard.kernels import AREA, LOGLOSS, PARTIAL, PLACES, Bits, Worth, count_groups
+from rerank.scorecard.kernels import AREA, LOGLOSS, PARTIAL, PLACES, Entries, Worth, count_groups
 from rerank.scorecard.likelihood import LogLoss
 from rerank.scorecard.value import NOTHING, gains_of
 from rerank.statistics import AUC, RankStatistic, presentation
@@ -28,7 +28,7 @@ class AnswerPatterns:
     lists: NDArray[np.int64]  # (rows,): number of the list
     people: NDArray[np.int64]  # (rows,): number of the kind of people
     unit: int
-    bits: Bits
+    entries: Entries
 
     @property
     def cells(self) -> int:
@@ -64,8 +64,8 @@ def counted(
     )
     sides = [np.bincount(number, units * side, row.size).astype(np.int64) for side in (relevant, ~relevant)]
     different = np.ascontiguousarray(answers[:, row])
-    bits = _bits(different, sides, lists[row])
-    return AnswerPatterns(different.view(np.uint8), sides[0], sides[1], lists[row], people[row], unit, bits)
+    entries = _entries(different, sides, lists[row])
+    return AnswerPatterns(different.view(np.uint8), sides[0], sides[1], lists[row], people[row], unit, entries)
 
 
 def in_units(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
@@ -90,24 +90,23 @@ def in_units(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
     return found.astype(np.int64)[number], unit
 
 
-def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> Bits:
-    """The rows as bits, part by part; each part begins with a word of its own."""
-    blocks, starts, factor, cell = [], [0], [], []
+def _entries(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> Entries:
+    """The rows, part by part."""
+    rows, factor, cell = [], [], []
     for of in range(int(lists.max()) + 1):
         for which, side in enumerate(sides):
             own = np.flatnonzero((lists == of) & (side > 0))
             for power in range(int(side[own].max(initial=0)).bit_length()):
-                rows = own[(side[own] >> power) & 1 == 1]
-                if not rows.size:
-                    continue
-                padded = np.zeros((len(answers), -(-rows.size // 64) * 64), bool)
-                padded[:, : rows.size] = answers[:, rows]
-                blocks.append(np.packbits(padded, axis=1, bitorder="little").view("<u8"))
-                starts.append(starts[-1] + blocks[-1].shape[1])
+                rows.append(own[(side[own] >> power) & 1 == 1].astype(np.int32))
                 factor.append(1 << power)
                 cell.append(2 * of + which)
-    words = np.ascontiguousarray(np.hstack(blocks))
-    return Bits(words, *(np.array(part, np.int64) for part in (starts, factor, cell)))
+    rare = answers ^ (2 * answers.sum(axis=1) > answers.shape[1])[:, None]
+    start = np.concatenate([[0], np.cumsum([own.size for own in rows])])
+    return Entries(
+        np.ascontiguousarray(rare.T).view(np.uint8),
+        np.concatenate(rows),
+        *(np.array(one, np.int64) for one in (start, factor, cell)),
+    )
 
 
 def worth_of(

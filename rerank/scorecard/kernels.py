@@ -11,10 +11,14 @@ that begin at place o, with r their shares, m their rows, :math:`D_A, D_B` what 
 :math:`m_A + m_B` places earn and T what all do, order AB less order BA is :math:`(r_A - r_B)(D_A + D_B - T)`, and D
 falls with the place, so that :math:`D_A + D_B \ge T`.  A tie is worth no more than AB for the same reason.
 
-Answers are bits.  The number of rows that answer yes to all questions of a set T is one AND and a population count;
-from these numbers for all subsets of T inclusion and exclusion give the groups.  Those of smaller sets are kept, so a
-set costs one AND over the rows: a set is a node of a tree, the child by question d of node i stands at
-``first[i] + d``.
+The rows of a set's groups are counted depth first: a node holds the rows that answer the first questions alike, group
+by group, and how many of each group answer yes to each further question and to each two of them.  A further question
+divides each group; those that answer yes to it are counted as bits, one AND and a population count for each two
+questions, and the others are what is left.  So memory is that of one path of nodes.
+
+For areas most sets are left out before their groups are sorted.  Whatever the slope t, no order of groups has more than
+:math:`t x + \sum_g \max(0, p_g - t q_g)` relevant rows above x others: these lines lie above the convex hull of its ROC
+curve, so that the area below some of them is a bound.
 
 **Log loss** is no sum over places: the risk of a total is logistic in it, with intercept and slope as they fit best. No
 card of a set has less loss than the shares of its groups, nor than logistic regression on its questions, nor, where the
@@ -365,18 +369,38 @@ def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
     return at
 
 
-class Bits(NamedTuple):
-    """Answers as bits, for kernels: a bit for each row and each binary digit of how many it stands for. The words come
-    in parts, each of one class of one list.
+class Entries(NamedTuple):
+    """Rows, for kernels that count them: each once for each binary digit of how many it stands for. They come in parts,
+    each of one class of one list.
     """
 
-    words: NDArray[np.uint64]  # (questions, words)
-    starts: NDArray[np.int64]  # (parts + 1,): first word of each part
-    factor: NDArray[np.int64]  # (parts,): how much a bit counts
+    answers: NDArray[np.uint8]  # (rows, questions): whether a row gives the rarer answer to a question
+    row: NDArray[np.int32]  # (entries,)
+    start: NDArray[np.int64]  # (parts + 1,): first entry of each part
+    factor: NDArray[np.int64]  # (parts,): how much an entry counts
     cell: NDArray[np.int64]  # (parts,): for which class of which list
 
 
-PIECE = 1024  # words of each question that are counted at a time
+class Nest(NamedTuple):
+    """A path of nodes; the groups of that with j questions begin at 2^j - 1. Pairs of questions d < e come in order of
+    falling d, then of rising e, so that those of the last questions stand first.
+    """
+
+    row: NDArray[np.int32]  # (nodes, entries + 1): rows by group and part,
+    start: NDArray[np.int64]  # (nodes, groups parts + 1): where these begin
+    words: NDArray[np.uint64]  # (words, questions): memory
+    totals: NDArray[Any]  # (groups, cells): how many rows,
+    singles: NDArray[Any]  # (groups, cells, questions): how many of these answer yes to a question,
+    pairs: NDArray[Any]  # (groups, cells, pairs): and to two
+
+
+class Lines(NamedTuple):
+    """Lines above what orders of groups find, by list."""
+
+    slopes: NDArray[Any]  # (lists, even number): falling; of the type of the groups
+    more: NDArray[np.float64]  # what rounding may take from their heights
+
+
 LANES = 64  # sets that are bounded at a time
 
 
@@ -402,223 +426,257 @@ def _popcount_compiled() -> None:
 
 
 @kept()
-def count(words: Any, other: Any) -> Any:
-    """Bits that are set in both arrays of words."""
-    total = np.uint64(0)
-    for w in range(words.size):
-        total += np.uint64(popcount(words[w] & other[w]))
-    return int(np.int64(total))
+def count_pairs(rows: Any, answers: Any, x: int, factor: int, words: Any, singles: Any, pairs: Any) -> None:
+    """Add how many of some ``rows`` answer yes to each question behind ``x`` and to each two, ``factor`` times."""
+    n = answers.shape[1]
+    many = (rows.size + 63) // 64
+    words[:many] = 0
+    for i in range(rows.size):
+        own, word, bit = answers[rows[i]], words[i // 64], np.uint64(i % 64)
+        for d in range(x + 1, n):
+            word[d] |= np.uint64(own[d]) << bit
+    for w in range(many):
+        word = words[w]
+        t = 0
+        for d in range(n - 1, x, -1):
+            one = word[d]
+            singles[d] += np.int64(popcount(one)) * factor
+            for e in range(d + 1, n):
+                pairs[t + e - d - 1] += np.int64(popcount(one & word[e])) * factor
+            t += n - 1 - d
 
 
 @kept()
-def common(words: Any, other: Any, out: Any) -> None:
-    """Put the bits that are set in both arrays of words to ``out``."""
-    for w in range(words.size):
-        out[w] = words[w] & other[w]
-
-
-@kept()
-def count_children(low: int, high: int, size: int, bits: Any, elements: Any, held: Any, out: Any) -> None:
-    """Rows that answer yes to all ``size`` questions of the children of the nodes ``low`` to ``high``, by cell. The
-    words are taken piece by piece, so that a piece of all questions stays near the processor.
+def enter(j: int, x: int, last: bool, entries: Any, nest: Any) -> None:
+    """Ask question ``x`` behind the first ``j``: rows and numbers of the next node, but for rows that answer no if it
+    is the ``last``.
     """
-    words, starts = bits.words, bits.starts
-    n = words.shape[0]
-    out[:] = 0
-    for part in range(bits.factor.size):
-        factor, cell = bits.factor[part], bits.cell[part]
-        for begin in range(starts[part], starts[part + 1], PIECE):
-            end = min(begin + PIECE, starts[part + 1])
-            child = 0
-            for prefix in range(low, high):
-                last = -1
-                held[begin:end] = ~np.uint64(0)
-                if size > 1:
-                    last = elements[prefix, size - 2]
-                    for i in range(size - 1):
-                        common(held[begin:end], words[elements[prefix, i], begin:end], held[begin:end])
-                for d in range(last + 1, n):
-                    out[child, cell] += count(held[begin:end], words[d, begin:end]) * factor
-                    child += 1
-
-
-@kept()
-def groups(by_subset: Any) -> None:
-    """Turn numbers of rows that answer yes at least to a subset into those that answer yes to it alone, in place."""
-    n = by_subset.size
-    step = 1
-    while step < n:
-        for begin in range(0, n, 2 * step):
-            for s in range(step):
-                by_subset[begin + s] -= by_subset[begin + step + s]
-        step *= 2
-
-
-@kept(exact=True, fastmath=True)
-def _groups_of(lanes: Any) -> None:
-    """Turn what :func:`bound_children` filled in into groups, for many sets at once, in place."""
-    subsets, step = lanes.shape[1] // 2, 1
-    while step < subsets:
-        for begin in range(subsets, 2 * subsets, 2 * step):
-            for s in range(begin, begin + step):
-                for c in range(lanes.shape[0]):
-                    for at in range(lanes.shape[2]):
-                        lanes[c, s, at] -= lanes[c, s + step, at]
-        step *= 2
-    for c in range(lanes.shape[0]):
-        for s in range(subsets):
-            for at in range(lanes.shape[2]):
-                lanes[c, s, at] -= lanes[c, s + subsets, at]
-
-
-@kept(exact=True, fastmath=True)
-def _apart(p: Any, q: Any, held: Any, out: Any) -> None:
-    """Add to ``out`` (sets,) by how much the better order of each two groups, ``p`` and ``q`` (groups, sets), is above
-    a tie, twice. ``held`` (sets,) is memory.
-    """
-    for g in range(1, p.shape[0]):
-        own_p, own_q = p[g], q[g]
-        held[:] = 0
-        for h in range(0, g - 1, 2):
-            one_p, one_q, two_p, two_q = p[h], q[h], p[h + 1], q[h + 1]
-            for at in range(held.size):
-                held[at] += abs(own_p[at] * one_q[at] - one_p[at] * own_q[at]) + abs(
-                    own_p[at] * two_q[at] - two_p[at] * own_q[at]
-                )
-        if g % 2:
-            one_p, one_q = p[g - 1], q[g - 1]
-            for at in range(held.size):
-                held[at] += abs(own_p[at] * one_q[at] - one_p[at] * own_q[at])
-        for at in range(held.size):
-            out[at] += held[at]
-
-
-@kept()
-def bound_children(
-    low: int, high: int, size: int, limit: float, nodes: Any, rules: Any, worth: Any, lanes: Any, out: Any
-) -> int:
-    """Bound the sets of ``size`` questions whose nodes without the last one are ``low`` to ``high``.
-
-    Sets that break a rule, or whose bound is below ``limit``, are left out.  ``nodes`` are ``all_yes``, the numbers of
-    :func:`count_children`, ``counts``, those of all smaller sets, ``first`` and ``elements``.  ``out`` are sets and
-    bounds.  Returns the number of sets kept.
-
-    Many sets are bounded at once, in ``lanes`` (cells, 2^size, sets), memory whose type holds all counts: first the
-    groups without the last question, then who answers yes to it and to a subset of the others.  For areas
-    float32 leaves out what is below the limit by more than its rounding; what is kept has the bound of float64.
-    """
-    all_yes, counts, first, elements = nodes
-    clash = rules.clash
-    n, cells, width = clash.shape[0], counts.shape[1], lanes.shape[2]
-    subsets = 1 << (size - 1)
-    node, before = np.empty(subsets, np.int64), np.empty((cells, subsets))
-    prefixes, last = np.empty(width, np.int64), np.empty(width, np.int64)
-    more, places = np.empty(n, np.int64), np.empty(n, np.int64)  # questions that a node gets, and which child each is
-    found = child = filled = np.int64(0)
-    for prefix in range(low, high):
-        clashing = False
-        for i in range(size - 1):
-            for j in range(i):
-                clashing |= clash[elements[prefix, i], elements[prefix, j]]
-        many = 0
-        for d in range(elements[prefix, size - 2] + 1 if size > 1 else 0, n):
-            barred = clashing
-            for i in range(size - 1):
-                barred |= clash[elements[prefix, i], d]
-            if not barred and allowed(elements, prefix, size, d, rules):
-                more[many], places[many] = d, child
-                many += 1
-            child += 1
-        if many == 0:
-            continue
-        node[0] = 0
-        for i in range(size - 1):
-            for s in range(1 << i):
-                node[s | (1 << i)] = first[node[s]] + elements[prefix, i]
+    answers, factor = entries.answers, entries.factor
+    n, parts, cells, groups = answers.shape[1], factor.size, nest.totals.shape[1], 1 << j
+    old, new, pairs = groups - 1, 2 * groups - 1, (n - 1 - x) * (n - 2 - x) // 2
+    own, to, start, ends = nest.row[j], nest.row[j + 1], nest.start[j + 1], nest.start[j]
+    at = np.int64(0)
+    for segment in range(0 if last else groups * parts):
+        start[segment] = at
+        for i in range(ends[segment], ends[segment + 1]):
+            to[at] = own[i]
+            at += 1 - answers[own[i], x]
+    for g in range(groups):
+        yes, no = new + groups + g, new + g
+        nest.totals[yes] = 0
+        nest.singles[yes, :, x + 1 :] = 0
+        nest.pairs[yes, :, :pairs] = 0
+        for part in range(parts):
+            segment, begin, cell = g * parts + part, at, entries.cell[part]
+            start[groups * parts + segment] = begin
+            for i in range(ends[segment], ends[segment + 1]):
+                to[at] = own[i]
+                at += answers[own[i], x]
+            if at > begin:
+                nest.totals[yes, cell] += (at - begin) * factor[part]
+                single, pair = nest.singles[yes, cell], nest.pairs[yes, cell]
+                count_pairs(to[begin:at], answers, x, factor[part], nest.words, single, pair)
         for c in range(cells):
-            for s in range(subsets):
-                before[c, s] = counts[node[s], c]
-            groups(before[c])
-        begin = 0
-        while begin < many:
-            end = min(many, begin + width - filled)
-            to = filled - begin
-            for c in range(cells):
-                for s in range(subsets):
-                    lanes[c, s, to + begin : to + end] = before[c, s]
-                for s in range(subsets - 1):
-                    child_of = first[node[s]]
-                    for i in range(begin, end):
-                        lanes[c, s + subsets, to + i] = counts[child_of + more[i], c]
-                for i in range(begin, end):
-                    lanes[c, 2 * subsets - 1, to + i] = all_yes[places[i], c]
-            for i in range(begin, end):
-                prefixes[to + i], last[to + i] = prefix, more[i]
-            filled += end - begin
-            begin = end
-            if filled == width:
-                found = _bound_lanes(lanes, filled, limit, worth, elements, prefixes, last, out, found)
-                filled = np.int64(0)
-    return _bound_lanes(lanes, filled, limit, worth, elements, prefixes, last, out, found)
+            nest.totals[no, c] = nest.totals[old + g, c] - nest.totals[yes, c]
+            for d in range(x + 1, n):
+                nest.singles[no, c, d] = nest.singles[old + g, c, d] - nest.singles[yes, c, d]
+            here, before, less = nest.pairs[no, c], nest.pairs[old + g, c], nest.pairs[yes, c]
+            for t in range(pairs):
+                here[t] = before[t] - less[t]
+    start[2 * groups * parts] = at
 
 
 @kept()
-def _bound_lanes(
-    lanes: Any, filled: int, limit: float, worth: Any, elements: Any, prefixes: Any, last: Any, out: Any, found: int
+def _filled(runs: Any, many: int, groups: int, nest: Any, lanes: Any, memory: Any) -> None:
+    """Put the groups of sets to ``lanes`` (cells, groups, sets): those of the last of the path with each two questions
+    of ``runs`` (many + 1, 4): the first lane, the question d, the first e, and the place of this pair.
+    """
+    one, other = memory
+    w = runs[many, 0]
+    for g in range(groups):
+        for c in range(lanes.shape[0]):
+            single, pairs = nest.singles[groups - 1 + g, c], nest.pairs[groups - 1 + g, c]
+            both, first, second = lanes[c, 4 * g + 3], lanes[c, 4 * g + 1], lanes[c, 4 * g + 2]
+            for r in range(many):
+                begin, end, value = runs[r, 0], runs[r + 1, 0], single[runs[r, 1]]
+                e, t = runs[r, 2] - begin, runs[r, 3] - begin
+                for at in range(begin, end):
+                    one[at] = value
+                for at in range(begin, end):
+                    other[at] = single[e + at]
+                for at in range(begin, end):
+                    both[at] = pairs[t + at]
+            for at in range(w):
+                second[at] = other[at] - both[at]
+            for at in range(w):
+                first[at] = one[at] - both[at]
+            rows, none = nest.totals[groups - 1 + g, c], lanes[c, 4 * g]
+            for at in range(w):
+                none[at] = rows - one[at] - second[at]
+
+
+def _all_close(lanes: Any, w: int, worth: Any, lines: Any, high: Any, memory: Any, close: Any) -> None:
+    """Leave out none: to bound a set takes no longer in Python."""
+    close[:w] = np.inf
+
+
+# What it leaves out the exact bound would leave out, too, so that the order of its sums changes no result.
+@kept(exact=True, fastmath=True, python=_all_close)
+def _close(lanes: Any, w: int, worth: Any, lines: Any, high: Any, memory: Any, close: Any) -> None:
+    """Put to ``close`` (sets,) what the first ``w`` sets do not exceed: areas below :class:`Lines`."""
+    count = lines.slopes.shape[1]
+    close[:w] = worth.constant if count > 0 else np.inf
+    left, area = memory
+    for of in range(lines.slopes.shape[0] if count > 0 else 0):
+        p, q, more = lanes[2 * of], lanes[2 * of + 1], lines.more[of]
+        relevant = other = 0.0
+        for g in range(p.shape[0]):
+            relevant += p[g, 0]
+            other += q[g, 0]
+        end = other if worth.kind == AREA else min(other, worth.limit[of])
+        for k in range(0, count, 2):
+            s, t, one, two = lines.slopes[of, k], lines.slopes[of, k + 1], high[k], high[k + 1]
+            one[:w] = 0
+            two[:w] = 0
+            for g in range(0, p.shape[0], 2):
+                a, b, c, d = p[g], q[g], p[g + 1], q[g + 1]
+                for at in range(w):
+                    one[at] += max(a.dtype.type(0), a[at] - s * b[at]) + max(a.dtype.type(0), c[at] - s * d[at])
+                    two[at] += max(a.dtype.type(0), a[at] - t * b[at]) + max(a.dtype.type(0), c[at] - t * d[at])
+        left[:w] = 0.0
+        area[:w] = 0.0
+        # Whatever the places where one line follows the other, the area below them is a bound.
+        for k in range(count):
+            slope, here, rest = np.float64(lines.slopes[of, k]), high[k], more[k]
+            if k + 1 < count:
+                after, beside = high[k + 1], more[k + 1] - rest
+                factor = 1.0 / (slope - np.float64(lines.slopes[of, k + 1]))
+                for at in range(w):
+                    x = min(end, max(left[at], (after[at] - here[at] + beside) * factor))
+                    area[at] += (x - left[at]) * (here[at] + rest + 0.5 * slope * (x + left[at]))
+                    left[at] = x
+            else:
+                for at in range(w):
+                    x = min(end, max(left[at], (relevant - here[at] - rest) / slope))
+                    area[at] += (x - left[at]) * (here[at] + rest + 0.5 * slope * (x + left[at]))
+                    left[at] = x
+        for at in range(w):
+            close[at] += (area[at] + (end - left[at]) * relevant) * (1.0 + 1e-12) / worth.scale[of]
+
+
+@kept()
+def bound_sets(
+    path: Any, low: int, high: int, limit: float, nest: Any, entries: Any, rules: Any, worth: Any, lines: Any, out: Any
 ) -> Any:
-    """Bound ``filled`` sets; see :func:`bound_children`. How many are kept by now."""
+    """Bound the sets of questions that begin with ``path``, then a question from ``low`` to ``high`` - 1 if they have
+    more than two more. Those that break a rule, or whose bound is below ``limit``, are left out. ``out`` are sets and
+    bounds; returns the number of sets kept. The sets have two questions at least; ``nest`` has its first node.
+    """
     sets, bounds = out
-    cells, size = lanes.shape[0], lanes.shape[1]
-    _groups_of(lanes)
-    close, slack = np.full(lanes.shape[2], np.inf), 0.0
-    if worth.kind == AREA and filled > 0:
-        close[:] = worth.constant
-        held, apart = np.empty_like(lanes[0, 0]), np.empty(lanes.shape[2])
-        for of in range(cells // 2):
-            pairs = lanes[2 * of, :, 0].astype(np.float64).sum() * lanes[2 * of + 1, :, 0].astype(np.float64).sum()
-            apart[:] = 0.0
-            _apart(lanes[2 * of], lanes[2 * of + 1], held, apart)
-            close += (0.5 * pairs + 0.5 * apart) / worth.scale[of]
-            slack += (size + 4) * 2.0**-24 * pairs / worth.scale[of]
-    rows, p, q = np.empty((cells, size)), np.empty(size), np.empty(size)
-    for at in range(filled):
-        if close[at] + slack < limit:
+    n, size = entries.answers.shape[1], sets.shape[1]
+    deep, cells = size - 2, nest.totals.shape[1]
+    lanes = np.empty((cells, 1 << size, LANES), lines.slopes.dtype)
+    memory, held = np.empty((2, LANES), lines.slopes.dtype), np.empty((2, LANES))
+    heights, close = np.empty((lines.slopes.shape[1], LANES), lines.slopes.dtype), np.empty(LANES)
+    runs = np.empty((LANES + 1, 4), np.int64)
+    rows, p, q = np.empty((cells, 1 << size)), np.empty(1 << size), np.empty(1 << size)
+    now = np.zeros(size, np.int64)
+    begin, found = path.size, np.int64(0)
+    for i in range(begin):
+        now[i] = path[i]
+        enter(i, path[i], False, entries, nest)
+    j = np.int64(begin)
+    if j < deep:
+        now[j] = low
+    while j >= begin:
+        if j < deep:
+            if now[j] >= (high if j == begin else n - (size - 1 - j)):
+                j -= 1
+                if j >= begin:
+                    now[j] += 1
+                continue
+            if fits(now, j, now[j], rules):
+                enter(j, now[j], j + 1 == deep, entries, nest)
+                j += 1
+                now[j] = now[j - 1] + 1
+            else:
+                now[j] += 1
             continue
-        for c in range(cells):
-            for s in range(size):
-                rows[c, s] = lanes[c, s, at]
-        bound = best_order(rows, worth, p, q)
-        if worth.kind == LOGLOSS and bound >= limit:
-            none = np.zeros(1, np.int64)
-            bound = min(bound, best_link(none, 0, sets.shape[1], rows[0], rows[1]) / worth.scale[0])
-        if bound >= limit:
-            for i in range(sets.shape[1] - 1):
-                sets[found, i] = elements[prefixes[at], i]
-            sets[found, sets.shape[1] - 1] = last[at]
-            bounds[found] = bound
-            found += 1
+        t, d, e, x = 0, n - 2, n - 1, now[deep - 1] if deep > 0 else -1
+        while d > x:
+            w = many = np.int64(0)
+            while w < LANES and d > x:
+                step = min(LANES - w, n - e)
+                if e > d + 1 or fits(now, deep, d, rules):
+                    runs[many, 0], runs[many, 1], runs[many, 2], runs[many, 3] = w, d, e, t
+                    many += 1
+                    w += step
+                else:
+                    step = n - e
+                t += step
+                e += step
+                if e == n:
+                    d -= 1
+                    e = d + 1
+            runs[many, 0] = w
+            if w == 0:
+                continue
+            _filled(runs, many, 1 << deep, nest, lanes, memory)
+            _close(lanes, w, worth, lines, heights, held, close)
+            for r in range(many):
+                now[deep] = runs[r, 1]
+                for at in range(runs[r, 0], runs[r + 1, 0]):
+                    if close[at] < limit:
+                        continue
+                    now[deep + 1] = runs[r, 2] + at - runs[r, 0]
+                    if not (fits(now, deep + 1, now[deep + 1], rules) and allowed(now, rules)):
+                        continue
+                    for c in range(cells):
+                        for s in range(1 << size):
+                            rows[c, s] = lanes[c, s, at]
+                    bound = best_order(rows, worth, p, q)
+                    if worth.kind == LOGLOSS and bound >= limit:
+                        none = np.zeros(1, np.int64)
+                        bound = min(bound, best_link(none, 0, size, rows[0], rows[1]) / worth.scale[0])
+                    if bound >= limit:
+                        for i in range(size):
+                            sets[found, i] = now[i]
+                        bounds[found] = bound
+                        found += 1
+        j -= 1
+        if j >= begin:
+            now[j] += 1
     return found
 
 
 @kept()
-def allowed(elements: Any, prefix: int, size: int, d: int, rules: Any) -> bool:
-    """Whether the questions of a node and ``d`` keep the rules, but for clashes; see :class:`.rules.Rules`."""
+def fits(members: Any, many: int, d: int, rules: Any) -> bool:
+    """Whether no rule excludes question ``d`` beside the first ``many``."""
+    barred = False
+    for i in range(many):
+        barred |= rules.clash[members[i], d]
+    return not barred
+
+
+@kept()
+def allowed(members: Any, rules: Any) -> bool:
+    """Whether questions keep the rules, but for clashes; see :class:`.rules.Rules`."""
     asked, needed, places = rules.asked, rules.needed, rules.places
     for rule in range(len(asked)):
-        begun, met = asked[rule, d], needed[rule, d]
-        for i in range(size - 1):
-            begun |= asked[rule, elements[prefix, i]]
-            met |= needed[rule, elements[prefix, i]]
+        begun = met = False
+        for i in range(members.size):
+            begun |= asked[rule, members[i]]
+            met |= needed[rule, members[i]]
         if begun and not met:
             return False
     most = places[places.size - 1]
-    if most >= size:
+    if most >= members.size:
         return True
-    different = 1
-    for i in range(size - 1):
-        new = places[elements[prefix, i]] != places[d]
+    different = 0
+    for i in range(members.size):
+        new = True
         for j in range(i):
-            new &= places[elements[prefix, i]] != places[elements[prefix, j]]
+            new &= places[members[i]] != places[members[j]]
         different += new
     return different <= most
 

@@ -30,10 +30,10 @@ def model_of(
     if isinstance(statistic, LogLoss):
         raise NotSupportedError("No program states log loss; use stat='auc' or another rank statistic.")
     limits, rules = problem.limits, problem.rules
-    if limits.cut != NO_CUT or limits.first > 0 or limits.total < NO_LIMIT:
+    if limits.cut != NO_CUT or limits.first > 0:
         raise NotSupportedError(
-            "No program states limits at a cut, among the first rows or of the largest total; leave cut, max_total and "
-            "these constraints out, or use fit and verify, which keep them."
+            "No program states limits at a cut or among the first rows; leave cut and these constraints out, or use "
+            "fit and verify, which keep them."
         )
     pairs = zip(rules.asked, rules.needed)
     needs = [(None if asked.all() else np.flatnonzero(asked), np.flatnonzero(needed)) for asked, needed in pairs]
@@ -45,6 +45,7 @@ def model_of(
         rules.places[:-1],
         "monotone" if limits.one_sign else one_per_column,
         int(rules.places[-1]),
+        limits.total if limits.total < NO_LIMIT else None,
     )
     X = np.asarray(answers, np.float64).T
     try:

@@ -16,10 +16,11 @@ from rerank.scorecard.exchange import Exchange, found_of
 from rerank.scorecard.points import orders
 from rerank.scorecard.problem import CardProblem, Found
 
-MOST_MEMORY = 2**30  # bytes of the tree of sets of questions
+MOST_MEMORY = 2**27  # bytes of a path of sets of questions
+MOST_SETS = 2**31  # sets that are bounded: some minutes
 
 # A job bounds so many sets, or fewer where rows are many: some hundredths of a second.
-SETS_OF_A_JOB, WORDS_OF_A_JOB = 2**16, 2**24
+SETS_OF_A_JOB, ROWS_OF_A_JOB = 2**16, 2**32
 MOST_KEPT = 5 * 10**6  # sets whose points are still to be searched
 # Rounds of exchange of each size without a better card after which it ends: at most, where sets are few, one more for
 # so many sets, and for the cards of folds.
@@ -27,48 +28,59 @@ ROUNDS, FEWEST, SETS_OF_A_ROUND, ROUNDS_OF_A_FOLD = 20, 4, 2 * 10**4, 5
 EVERY = 1.0  # seconds between two lines of progress
 
 
-class Tree:
-    """Sets of at most ``size`` - 1 of ``n`` questions with the numbers of rows that answer yes to all, by cell.
-    :mod:`.kernels` says how they stand; ``level`` has the first node of each size, and the one behind its last.
+def jobs_of(
+    n: int, size: int, most: int, path: tuple[int, ...] = ()
+) -> Iterator[tuple[tuple[int, ...], int, int, int]]:
+    """Parts of the sets of ``size`` of ``n`` questions, of about ``most``: the first questions, from which to which the
+    next one is, and how many sets these are.
     """
+    behind = size - 1 - len(path)  # questions of a set behind the next one
+    low, many = (path[-1] + 1 if path else 0), 0
+    if size == 2:
+        yield path, 0, 0, math.comb(n, 2)
+        return
+    for x in range(low, n - behind):
+        own = math.comb(n - 1 - x, behind)
+        divided = own > most and behind > 2
+        if many and (divided or many + own > most):
+            yield path, low, x, many
+            low, many = x, 0
+        if divided:
+            yield from jobs_of(n, size, most, (*path, x))
+            low = x + 1
+        else:
+            many += own
+    if many:
+        yield path, low, n - behind, many
 
-    def __init__(self, n: int, size: int, totals: NDArray[np.int64]) -> None:
-        nodes = nodes_of(n, size)
-        self.n, self.size = n, size
-        self.counts = np.zeros((nodes, totals.size), np.int32 if totals.max() < 2**31 else np.int64)
-        self.counts[0] = totals
-        self.first = np.zeros(nodes, np.int64)
-        self.elements = np.zeros((nodes, max(size - 1, 1)), np.int16)
-        self.level = [(0, 1)]
-        for s in range(1, size + 1):
-            low, high = self.level[-1]
-            last, ends = self._children(s)
-            self.first[low:high] = high + np.concatenate([[0], ends[:-1]]) - (last + 1)
-            if s < size:
-                parents = np.repeat(np.arange(low, high), n - 1 - last)
-                own = slice(high, high + int(ends[-1]))
-                self.elements[own] = self.elements[parents]
-                self.elements[own, s - 1] = np.arange(own.start, own.stop) - self.first[parents]
-                self.level.append((own.start, own.stop))
 
-    def _children(self, s: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The last question of each node of level ``s`` - 1, and how many children it has with those before it."""
-        low, high = self.level[s - 1]
-        last = self.elements[low:high, s - 2].astype(np.int64) if s > 1 else np.full(1, -1)
-        return last, np.cumsum(self.n - 1 - last)
+def nest_of(entries: kernels.Entries, totals: NDArray[np.int64], size: int) -> kernels.Nest:
+    """Memory of the paths to sets of ``size`` questions, the first node filled in."""
+    n, groups = entries.answers.shape[1], (1 << (size - 1)) - 1
+    kind = np.int32 if totals.max() < 2**31 else np.int64
+    parts, many = entries.factor.size, entries.row.size
+    nest = kernels.Nest(
+        np.zeros((size - 1, many + 1), np.int32),
+        np.zeros((size - 1, (parts << (size - 2)) + 1), np.int64),
+        np.empty((many // 64 + 1, n), np.uint64),
+        np.empty((groups, totals.size), kind),
+        np.empty((groups, totals.size, n), kind),
+        np.empty((groups, totals.size, math.comb(n, 2)), kind),
+    )
+    nest.row[0, :many], nest.start[0, : parts + 1] = entries.row, entries.start
+    nest.totals[0], nest.singles[0], nest.pairs[0] = totals, 0, 0
+    for begin, end, factor, cell in zip(entries.start, entries.start[1:], entries.factor, entries.cell):
+        own = entries.row[begin:end], entries.answers, -1, factor, nest.words
+        kernels.count_pairs(*own, nest.singles[0, cell], nest.pairs[0, cell])
+    return nest
 
-    def jobs(self, s: int, words: int) -> Iterator[tuple[int, int, int]]:
-        """Nodes of parts of level ``s`` - 1, from and to, and how many children they have."""
-        low, high = self.level[s - 1]
-        _, ends = self._children(s)
-        most = max(self.n, min(SETS_OF_A_JOB, WORDS_OF_A_JOB // words))
-        cuts = np.unique(np.append(np.searchsorted(ends, np.arange(most, ends[-1] + most, most)) + 1, high - low))
-        begin = 0
-        for end in np.minimum(cuts, high - low).tolist():
-            if end > begin:
-                before = int(ends[begin - 1]) if begin else 0
-                yield low + begin, low + end, int(ends[end - 1]) - before
-                begin = end
+
+def beside(nest: kernels.Nest) -> kernels.Nest:
+    """Memory as that of a nest, with its first node."""
+    own: list[NDArray[Any]] = [np.empty_like(one) for one in nest]
+    for new, old in zip(own, nest):
+        new[0] = old[0]
+    return kernels.Nest(*own)
 
 
 def rounds_for(n: int, size: int) -> int:
@@ -127,12 +139,11 @@ class Search:
             self.exchange(lambda cap: rounds_for(n, cap))
         self.bound = problem.ceiling + problem.slack
         totals = problem.data.totals.ravel()
-        if nodes_of(n, size) * (4 * totals.size + 8 + 2 * max(size - 1, 1)) > MOST_MEMORY:
+        if self.sets > MOST_SETS or (4 * totals.size * math.comb(n, 2)) << size > MOST_MEMORY:
             return
-        tree = Tree(n, size, totals)
         with ThreadPoolExecutor(self.n_jobs) as pool:
             for s in range(1, size + 1):
-                kept, sets, done = self._level(pool, tree, s, least)
+                kept, sets, done = self._level(pool, s, least)
                 searched = self._points(pool, kept, sets, each)
                 if not done or not (searched or each is None):
                     return
@@ -153,34 +164,32 @@ class Search:
             if self.best is not None and self.best.value >= problem.best_of_all:
                 return
 
-    def _level(self, pool: Any, tree: Tree, s: int, least: float | None) -> Any:
+    def _level(self, pool: Any, s: int, least: float | None) -> Any:
         """Bounds of the sets of ``s`` questions that are not fathomed, with the sets, the largest first."""
         problem = self.problem
-        data, words = problem.data, problem.data.bits.words.shape[1]
-        jobs = list(tree.jobs(s, words))
-        small = np.float32 if data.totals.max() < 2**24 else np.float64  # holds all counts
+        entries, totals, n = problem.data.entries, problem.data.totals.ravel(), len(problem.domains)
+        most = max(1, min(SETS_OF_A_JOB, ROWS_OF_A_JOB // entries.row.size))
+        jobs = list(jobs_of(n, s, most)) if s > 1 else [((), 0, 0, n)]
+        nest = nest_of(entries, totals, s) if s > 1 else None
+        lines = lines_above(problem, s, self.best)
 
-        def job(low: int, high: int, children: int) -> Any:
+        def job(path: tuple[int, ...], low: int, high: int, many: int) -> Any:
             if self.stop.now:
                 return None
             limit = least if least is not None else -math.inf if self.best is None else self.best.value
-            sets, bounds = np.empty((children, s), np.int16), np.empty(children)
-            begin = tree.first[low] + (tree.elements[low, s - 2] + 1 if s > 1 else 0)
-            last = s == tree.size
-            own = np.empty((children, data.cells), tree.counts.dtype) if last else tree.counts[begin : begin + children]
-            held = np.empty(words, np.uint64)
-            kernels.count_children(low, high, s, data.bits, tree.elements, held, own)
-            nodes = own, tree.counts, tree.first, tree.elements
             lowest = limit - problem.slack
-            lanes = np.empty((data.cells, 1 << s, kernels.LANES), small)
-            found = kernels.bound_children(
-                low, high, s, lowest, nodes, problem.rules, problem.worth, lanes, (sets, bounds)
-            )
+            if nest is None:
+                own = [j for j in range(n) if problem.by_question[j] >= lowest and problem.rules.allow([j])]
+                return problem.by_question[own], np.array(own, np.int16).reshape(-1, 1)
+            sets, bounds = np.empty((many, s), np.int16), np.empty(many)
+            first = np.array(path, np.int64)
+            rest = entries, problem.rules, problem.worth, lines, (sets, bounds)
+            found = kernels.bound_sets(first, low, high, lowest, beside(nest), *rest)
             return bounds[:found].copy(), sets[:found].copy()
 
         kept = [(np.empty(0), np.empty((0, s), np.int16))]
         done = total = 0
-        for answer, (_, _, children) in zip(pool.map(lambda own: job(*own), jobs), jobs):
+        for answer, (_, _, _, children) in zip(pool.map(lambda own: job(*own), jobs), jobs):
             if answer is None:
                 continue
             done += 1
@@ -243,6 +252,41 @@ class Search:
                 f"searched; {best}{known}",
                 self.verbose,
             )
+
+
+CANDIDATES, LINES, SAMPLE = 13, 6, 16  # slopes that are tried, slopes taken, and sets on which they are
+
+
+def lines_above(problem: CardProblem, size: int, best: Found | None) -> kernels.Lines:
+    """Lines above the orders of groups of sets of ``size`` questions, for areas: their slopes are close to the best on
+    sets beside the best card.
+    """
+    totals, worth, n = problem.data.totals.astype(np.float64), problem.worth, len(problem.domains)
+    small = np.float32 if totals.sum() < 2**24 else np.float64  # holds all counts
+    if worth.kind not in (kernels.AREA, kernels.PARTIAL):
+        return kernels.Lines(np.empty((len(totals), 0), small), np.zeros((len(totals), 1)))
+    draw, known = np.random.default_rng(0), () if best is None else best.members
+    every = [[*known, *draw.permutation(np.setdiff1d(np.arange(n), known))] for _ in range(SAMPLE)]
+    groups = [problem.data.groups(sorted(draw.permutation(own[: size + 1])[:size]))[0] for own in every]
+    p, q = (np.stack([own[:, side::2].sum(axis=1) for own in groups]) / totals[:, side].sum() for side in (0, 1))
+    tried = np.exp(np.linspace(6, -6, CANDIDATES))
+    high = np.maximum(0, p[:, None] - tried[:, None] * q[:, None]).sum(axis=2)  # (sets, slopes)
+
+    def area(chosen: list[int]) -> float:
+        slope, here = np.append(tried[chosen], 0.0), np.column_stack([high[:, chosen], np.ones(len(high))])
+        ends = np.clip(np.diff(here, axis=1) / -np.diff(slope), 0.0, 1.0)
+        ends = np.column_stack([np.zeros(len(high)), np.maximum.accumulate(ends, axis=1), np.ones(len(high))])
+        low, up = ends[:, :-1], ends[:, 1:]
+        return float(((up - low) * (here + slope * (low + up) / 2)).sum())
+
+    taken = list[int]()
+    for _ in range(LINES):
+        left = (one for one in range(CANDIDATES) if one not in taken)
+        taken = min((sorted([*taken, one]) for one in left), key=area)
+    rate = np.where(totals.all(axis=1), totals[:, 0] / np.maximum(totals[:, 1], 1.0), 1.0)
+    slopes = (rate[:, None] * tried[taken]).astype(small)
+    rows: NDArray[np.float64] = totals[:, :1] + slopes.astype(np.float64) * totals[:, 1:]
+    return kernels.Lines(slopes, ((1 << size) + 4) * 2 * float(np.finfo(small).eps) * rows)
 
 
 def cards_of(problem: CardProblem, members: Any, limit: float, strict: bool = False) -> list[Found]:

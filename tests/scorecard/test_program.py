@@ -29,6 +29,15 @@ def test_search_program_enumeration_and_verification_agree(seed, tmp_path):
     check(draw(seed, ruled=seed % 2 == 1, rows=18, most=5), tmp_path, ("highs", "scip") if seed < 4 else ("highs",))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_limit_of_the_largest_total_is_in_the_program(seed, tmp_path):
+    case = draw(seed, rows=18, most=5)
+    free = sum(point for point in case.fit().card_.points if point > 0)
+    limited = replace(case, asked=case.asked | {"max_total": max(1, free - 1)})
+    check(limited, tmp_path, ("highs",))
+    assert sum(point for point in limited.fit().card_.points if point > 0) <= max(1, free - 1)
+
+
 def column_points(card):
     """Points by candidate, 0 for those that the card does not ask."""
     points = dict(zip(card.card_.questions, card.card_.points))

@@ -1,6 +1,7 @@
 """The fitted card is the best one of all sets of questions and all vectors of points."""
 
 import math
+import tracemalloc
 from dataclasses import replace
 from itertools import combinations, permutations, product
 
@@ -183,6 +184,15 @@ def test_sets_that_memory_leaves_out_are_left_in_the_bound(monkeypatch):
     monkeypatch.setattr("rerank.scorecard.search.MOST_MEMORY", 0)
     with pytest.raises(ValueError, match="time_limit"):
         fitted(rows, n_questions=3, points=2)
+
+
+def test_memory_of_a_proof_is_that_of_a_path_of_sets():
+    rows = wide(200, 60)
+    tracemalloc.start()
+    card = fitted(rows, n_questions=6, time_limit=0.5)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert card.result_.sets == sum(math.comb(60, k) for k in range(1, 7)) and most < 5e7
 
 
 def test_a_bound_is_that_of_the_sets_that_are_left(monkeypatch):
