@@ -521,7 +521,7 @@ def _all_close(lanes: Any, w: int, worth: Any, lines: Any, high: Any, memory: An
 
 
 # What it leaves out the exact bound would leave out, too, so that the order of its sums changes no result.
-@kept(exact=True, fastmath=True, python=_all_close)
+@kept(exact=True, fastmath={"contract"}, python=_all_close)
 def _close(lanes: Any, w: int, worth: Any, lines: Any, high: Any, memory: Any, close: Any) -> None:
     """Put to ``close`` (sets,) what the first ``w`` sets do not exceed: areas below :class:`Lines`."""
     count = lines.slopes.shape[1]
