@@ -33,9 +33,6 @@ NO_ROOM = 1e-8  # room of a row that is none: ten times the tolerance of the lin
 TIED = Fraction(1, 10**12)
 """Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""
 
-CHOICES = ("big_m", "linking", "cuts", "extra_cuts", "max_nonzeros", "two_sided")
-"""Options of a builder that do not belong to the problem; a box is the other."""
-
 
 @dataclass(frozen=True, eq=False)
 class OwnProgram:
@@ -530,9 +527,10 @@ def _own_rows(program: Program, base: Program, place: Indices) -> Indices:
 
 
 def choices_of(model: Any) -> dict[str, Any]:
-    """The choices with which a model was built, as plain values of JSON."""
+    """The choices with which a model was built and that do not belong to the problem, as plain values of JSON."""
     options = model.rerank_info.layout.instance.options
-    given = {name: getattr(options, name) for name in CHOICES}
+    given = {"big_m": options.big_m, "linking": options.linking, "cuts": options.cuts}
+    given |= {"extra_cuts": options.extra_cuts, "max_nonzeros": options.max_nonzeros, "two_sided": options.two_sided}
     if options.box is not None:
         given["box"] = [np.asarray(side, np.float64).tolist() for side in options.box]
     return given
