@@ -169,8 +169,8 @@ def summary(row: Row, runs: list[Run]) -> tuple[tuple[str, ...], bool]:
     trivial = sum(r.closed and r.value >= r.root - 1e-9 * abs(r.root) for r in runs)
     notes = [] if row.goal is None else ["yes" if met else "NO"]
     if closed < len(runs):
-        gap = max((r.bound - r.value) / max(abs(r.value), 1e-12) for r in runs)
-        notes.append(f"{len(runs) - closed} of {len(runs)} open, gap up to {100 * gap:.2f} %")
+        gaps = [100 * (r.bound - r.value) / max(abs(r.value), 1e-12) for r in runs]
+        notes.append(f"{len(runs) - closed} of {len(runs)} open, gap {np.median(gaps):.2f} %, up to {max(gaps):.2f} %")
     if trivial:
         notes.append(f"{trivial} closed at the root: no evidence")
     middle = [float(np.median([getattr(r, name) for r in runs])) for name in ("start", "root", "ideal", "value")]
