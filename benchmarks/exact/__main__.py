@@ -3,9 +3,9 @@
 ``python -m benchmarks.exact`` prints, for every row, the value of the start, the bound before any split, the
 ideal value, the value proved, boxes, and wall seconds (median and worst of seeds 0 to 4) beside the goal.
 Rows that close at the root are marked, since they prove nothing about the search.  ``--boxes``, ``--long``,
-``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--incumbents``, ``--nested``, ``--large``,
-``--scaling``, ``--whole-lists``, ``--compile`` are tables of their own.  Lists, given scores and ``spambase`` need a
-folder of data (``--data``).
+``--hard``, ``--anchored``, ``--lists``, ``--supports`` choose parts; ``--incumbents``, ``--fits``, ``--nested``,
+``--large``, ``--scaling``, ``--whole-lists``, ``--compile`` are tables of their own.  Lists, given scores and
+``spambase`` need a folder of data (``--data``).
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "whole_lists": ("whole_list", "report", ()),
         "scaling": ("scaling", "report", (asked.seeds,)),
         "incumbents": ("incumbents", "report", (where, asked.seconds, asked.seeds, asked.only)),
+        "fits": ("incumbents", "fits", (where, asked.seconds[0], asked.only)),
         "nested": ("incumbents", "nested", (where, asked.seconds[0], asked.seeds)),
         "large": ("large", "report", ()),
     }
@@ -85,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact", description=__doc__)
-    chosen = ("boxes", "long", "hard", "anchored", "lists", "supports", "incumbents", "nested", "large")
+    chosen = ("boxes", "long", "hard", "anchored", "lists", "supports", "incumbents", "fits", "nested", "large")
     for part in (*chosen, "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
     parser.add_argument("--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less")

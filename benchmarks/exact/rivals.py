@@ -9,8 +9,10 @@ A part of ``python -m benchmarks.exact --incumbents``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,38 +30,73 @@ class TimeIsUp(Exception):  # noqa: N818 - no error
 
 
 @njit(cache=True)
-def value(scores: Any, gains: Any, begin: Any, coef: Any, coef_begin: Any, top: Any, held: Any) -> float:
-    """``sum_q sum_p coef_q[p] * gain of the row at place p``; of equal scores the lower gain comes first."""
+def value(scores: Any, lists: Any) -> float:
+    """What lists earn by the definition: at each threshold the j-th hit, at place p, earns ``coef[p] * hits[j]``; of
+    equal scores the lower gain comes first.  Hits that take no places from each other stand behind other rows alone.
+    """
+    begin, level, unit, alone, coef_begin, coef, hit_begin, hits, place = lists
     total = 0.0
     for q in range(begin.size - 1):
-        first, n = coef_begin[q], coef_begin[q + 1] - coef_begin[q]
-        m = 0
-        for i in range(begin[q], begin[q + 1]):
-            s, g = scores[i], gains[i]
-            if m == n:
-                if s < top[n - 1] or (s == top[n - 1] and g >= held[n - 1]):
-                    continue
-                m -= 1
-            at = m
-            while at > 0 and (top[at - 1] < s or (top[at - 1] == s and held[at - 1] > g)):
-                top[at], held[at] = top[at - 1], held[at - 1]
-                at -= 1
-            top[at], held[at] = s, g
-            m += 1
-        for p in range(m):
-            total += coef[first + p] * held[p]
+        first, end = begin[q], begin[q + 1]
+        for u in range(unit[q], unit[q + 1]):
+            lowest = u - unit[q]  # rows of a higher level are hits
+            start, places = coef_begin[u], min(coef_begin[u + 1] - coef_begin[u], end - first)
+            m = 0
+            if alone[u] or 8 * places < end - first:
+                for i in range(first, end):
+                    if alone[u] and level[i] > lowest:
+                        continue
+                    at = m
+                    if m == places:
+                        if not _before(scores, level, i, place[m - 1]):
+                            continue
+                        at -= 1
+                    else:
+                        m += 1
+                    while at > 0 and _before(scores, level, i, place[at - 1]):
+                        place[at] = place[at - 1]
+                        at -= 1
+                    place[at] = i
+            else:
+                order = np.argsort(-scores[first:end])
+                for j in range(order.size):
+                    i, at = order[j] + first, j
+                    while at > 0 and _before(scores, level, i, place[at - 1]):
+                        place[at] = place[at - 1]
+                        at -= 1
+                    place[at] = i
+                m = places
+            if alone[u]:
+                for i in range(first, end):
+                    if level[i] > lowest:
+                        above = m
+                        while above > 0 and scores[i] > scores[place[above - 1]]:
+                            above -= 1
+                        if above < places:
+                            total += coef[start + above]
+                continue
+            hit = 0
+            for p in range(m):
+                if level[place[p]] > lowest:
+                    total += coef[start + p] * hits[hit_begin[u] + hit]
+                    hit += 1
     return total
+
+
+@njit(cache=True)
+def _before(scores: Any, level: Any, i: int, k: int) -> bool:
+    """Whether row ``i`` stands before row ``k``."""
+    return bool(scores[i] > scores[k] or (scores[i] == scores[k] and level[i] < level[k]))
 
 
 @njit(cache=True)
 def best_step(scores: Any, x: Any, steps: Any, trial: Any, before: float, lists: Any) -> Any:
     """The step along one column that raises the value most, and the value; 0 where none does."""
-    gains, begin, coef, coef_begin, top, held = lists
     best, step = before, 0.0
     for change in steps:
         for i in range(scores.size):
             trial[i] = scores[i] + change * x[i]
-        v = value(trial, gains, begin, coef, coef_begin, top, held)
+        v = value(trial, lists)
         if v > best:
             best, step = v, change
     return best, step
@@ -78,18 +115,23 @@ class Judge:
 
     def __init__(self, problem: Problem, seconds: float = np.inf) -> None:
         self.d = problem.n_features
-        order = np.concatenate([q.rows for q in problem.lists])
-        self.X = np.asfortranarray(problem.scaled[order])
-        coef = [q.coefficients[::-1][: np.count_nonzero(q.coefficients)] for q in problem.lists]
-        scales = [q.weight / (q.scale * problem.total_weight) for q in problem.lists]
+        self.rows = np.concatenate([q.rows for q in problem.lists])
+        self.X = np.asfortranarray(problem.scaled[self.rows])
         self.gains = np.concatenate([q.gains for q in problem.lists])
+        self.qid = np.repeat(np.arange(len(problem.lists)), [q.rows.size for q in problem.lists])
+        coef = [u.factor * np.trim_zeros(u.coefficients[::-1], "b") for u in problem.units]
+        hits = [u.hits.astype(np.float64) for u in problem.units]
+        level = [np.searchsorted(q.thresholds(), q.gains, side="right") for q in problem.lists]
         self.lists = (
-            self.gains,
             np.cumsum([0, *(q.rows.size for q in problem.lists)]),
-            np.concatenate([c * s for c, s in zip(coef, scales, strict=True)]),
+            np.concatenate(level),
+            np.cumsum([0, *(q.thresholds().size for q in problem.lists)]),
+            np.array([u.alone for u in problem.units]),
             np.cumsum([0, *(c.size for c in coef)]),
-            np.empty(max(c.size for c in coef)),
-            np.empty(max(c.size for c in coef)),
+            np.concatenate(coef),
+            np.cumsum([0, *(h.size for h in hits)]),
+            np.concatenate(hits),
+            np.empty(self.gains.size, np.int64),
         )
         self.constant = problem.constant
         self.begin(seconds)
@@ -111,7 +153,7 @@ class Judge:
 
     def at(self, scores: Floats, w: Floats) -> float:
         """The value of ``w``, whose scores are known; the best so far is kept."""
-        return self.offer(value(scores, *self.lists), w)
+        return self.offer(value(scores, self.lists), w)
 
     def offer(self, found: float, w: Floats, when: float | None = None) -> float:
         """Keep ``w`` if its value is the best so far, and look at the clock."""
@@ -124,13 +166,15 @@ class Judge:
         return found
 
 
-def coordinate_ascent(judge: Judge, rng: np.random.Generator, least: float = -np.inf) -> None:
-    """Steps of many sizes along each column, scores kept up to date; restarted beside the best point or anywhere.
+def coordinate_ascent(
+    judge: Judge, rng: np.random.Generator, least: float = -np.inf, start: Floats | None = None
+) -> None:
+    """Steps of many sizes along each column, scores kept up to date, from equal weights or a ``start``.
 
-    No weight goes below ``least``.
+    Restarted beside the best point or anywhere.  No weight goes below ``least``.
     """
     d, n = judge.d, judge.gains.size
-    trial, w = np.empty(n), np.ones(d)
+    trial, w = np.empty(n), np.ones(d) if start is None else start
     while True:
         scores = judge.X @ w
         now, idle = judge.at(scores, w), 0
@@ -208,8 +252,7 @@ def fastrank(judge: Judge, rng: np.random.Generator) -> None:
     """Coordinate ascent of fastrank, for nDCG; a run cannot be interrupted, so its end counts as its beginning."""
     from fastrank import CDataset, TrainRequest
 
-    begin, places = judge.lists[1], np.diff(judge.lists[3]).max()
-    lists = np.repeat(np.arange(begin.size - 1), np.diff(begin))
+    places, lists = np.diff(judge.lists[4]).max(), judge.qid
     grades = np.log2(1.0 + judge.gains)  # fastrank takes 2^grade - 1 for the gain
     data = CDataset.from_numpy(judge.X.astype(np.float32, order="C"), grades, lists)
     while True:
@@ -219,7 +262,7 @@ def fastrank(judge: Judge, rng: np.random.Generator) -> None:
         request.params.seed = int(rng.integers(2**31))
         began = judge.now
         w = np.array(data.train_model(request).to_dict()["Linear"]["weights"])
-        judge.offer(value(judge.X @ w, *judge.lists), w, began)
+        judge.offer(value(judge.X @ w, judge.lists), w, began)
 
 
 METHODS: dict[str, Method] = {
@@ -230,9 +273,88 @@ METHODS: dict[str, Method] = {
 }
 
 
+def _spread(judge: Judge) -> Floats:
+    """The deviation of each column, 1 where it has none."""
+    deviations = judge.X.std(axis=0)
+    return np.where(deviations > 0, deviations, 1.0)
+
+
+def logistic(judge: Judge, rng: np.random.Generator) -> None:
+    """Logistic regression of relevant rows on standardised columns, then coordinate ascent from there."""
+    from sklearn.linear_model import LogisticRegression
+
+    size = _spread(judge)
+    model = LogisticRegression(max_iter=200).fit((judge.X - judge.X.mean(axis=0)) / size, judge.gains > 0)
+    _ascend(judge, rng, [model.coef_[0] / size])
+
+
+def ranksvm(judge: Judge, rng: np.random.Generator) -> None:
+    """RankSVM with two strengths, then coordinate ascent from the better."""
+    from rerank.scorers import RankSVM
+
+    def found(alpha: float) -> Floats:
+        return RankSVM(alpha=alpha).fit(judge.X / size, judge.gains, judge.qid).coef_ / size
+
+    size = _spread(judge)
+    _ascend(judge, rng, map(found, (1e-2, 1e-4)))
+
+
+def toppush(judge: Judge, rng: np.random.Generator, trimmed: int = 1) -> None:
+    """TopPush with four strengths, then coordinate ascent from the best. ``trimmed`` times each is solved again on the
+    relevant rows that do not lose clearly (steps of the concave-convex procedure for a ramp loss), of two starts.
+    """
+    from rerank.scorers import TopPush
+
+    size = _spread(judge)
+    Z = (judge.X - judge.X.mean(axis=0)) / size
+    relevant, lists = judge.gains > 0, judge.lists[0][:-1]
+
+    def lead(w: Floats) -> Floats:
+        """By how much each row leads the best irrelevant row of its list."""
+        scores = Z @ w
+        best = np.maximum.reduceat(np.where(relevant, -np.inf, scores), lists)
+        return np.asarray(scores - best[judge.qid])
+
+    def found(alpha: float, start: Floats | None) -> Iterator[Floats]:
+        w, before = start, np.zeros(0, bool)
+        for _ in range(trimmed):
+            kept = ~relevant | (True if w is None else lead(w) > -1.0)
+            if np.array_equal(kept, before) or not (kept & relevant).any():
+                return
+            before = kept
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                w = TopPush(alpha=alpha).fit(Z[kept], relevant[kept], judge.qid[kept]).coef_
+            yield w / size
+
+    starts: list[Floats | None] = [None]
+    if trimmed > 1:
+        from sklearn.linear_model import LogisticRegression
+
+        starts.append(LogisticRegression(max_iter=200).fit(Z, relevant).coef_[0])
+    _ascend(judge, rng, (w for alpha in (0.01, 0.1, 1e-3, 1.0) for start in starts for w in found(alpha, start)))
+
+
+def _ascend(judge: Judge, rng: np.random.Generator, points: Iterable[Floats]) -> None:
+    """Coordinate ascent from the best of some points."""
+    for w in points:
+        judge(w)
+    coordinate_ascent(judge, rng, start=judge.best[1] if judge.best[1].any() else None)
+
+
+FITTED: dict[str, Method] = {
+    "coordinates": coordinate_ascent,
+    "logistic": logistic,
+    "RankSVM": ranksvm,
+    "TopPush": toppush,
+    "trimmed": partial(toppush, trimmed=8),
+}
+"""Methods that fit a bound of the loss, each followed by coordinate ascent from what it found."""
+
+
 def best_of(method: Method, judge: Judge, budgets: Sequence[float], seed: int) -> list[float]:
     """The best values that a method finds in so many CPU seconds each, in one run of the longest."""
     judge.begin(max(budgets))
     with suppress(TimeIsUp):
         method(judge, np.random.default_rng(seed))
-    return [judge.constant + max(v for when, v in judge.found if when <= s) for s in budgets]
+    return [judge.constant + max((v for when, v in judge.found if when <= s), default=-np.inf) for s in budgets]

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from rerank.certificate.lists import Counted, check_quotas, counted_pairs
 from rerank.certificate.standing import ExactOrder, standing
 from rerank.errors import CertificateError, InputError
+from rerank.io.margin import LARGEST
 from rerank.problem import Margin, Problem, digest
 from rerank.problem.lists import Floats
 from rerank.problem.rows import broken
@@ -132,8 +133,8 @@ def certify(problem: Problem, w: ArrayLike, as_given: bool = False) -> Certifica
     InputError
         When there is not one finite number per feature, or the data hold a missing value.
     CertificateError
-        When the weights are not allowed: neither ``max|w_j| = 1`` nor all 0, a wrong sign, too many features; outside
-        the limits of an anchored problem; a constraint that they break, or an order that does not meet a quota.
+        When the weights are not allowed: ``max|w_j|`` neither 0 nor from 1 to 2^20, a wrong sign, too many features;
+        outside the limits of an anchored problem; a constraint that they break, or an order that does not meet a quota.
     """
     weights = np.asarray(w, dtype=np.float64)
     placed, found, value = _counted(problem, weights, as_given)
@@ -194,9 +195,10 @@ def _check_ends(problem: Problem, weights: Floats, as_given: bool) -> None:
     largest = float(np.max(np.abs(weights), initial=0.0))
     if largest == 0 and problem.by_sum:
         raise CertificateError("All weights are 0, and no multiple of them has the sum 1; give others.")
-    if largest > 1.0 or (largest not in (0.0, 1.0) and not as_given):
+    if largest > LARGEST or (0.0 < largest < 1.0 and not as_given):
         raise CertificateError(
-            f"The largest weight is {largest!r} in size; divide the weights by it, so that it is 1 (or all are 0)."
+            f"The largest weight is {largest!r} in size, and 1 to {LARGEST:,}, or 0 for all, is allowed; divide the "
+            "weights by it."
         )
     broken = np.flatnonzero(weights * problem.signs < 0)
     if broken.size:

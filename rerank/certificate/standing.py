@@ -71,7 +71,7 @@ def standing(problem: Problem, weights: Floats, margin: Fraction) -> ExactOrder:
 
 def average_of(problem: Problem, weights: Floats) -> Fraction:
     """Exact statistic with tied rows in the mean of their orders, where every pair counts for itself (AUC)."""
-    codes = standing(problem, weights, problem.epsilon.exact).codes
+    codes = standing(problem, weights, problem.epsilon.exact * problem.norm(weights)).codes
     found = counted_pairs(problem, codes, codes + 1)
     return (found.value + found.statistic) / 2
 

@@ -13,6 +13,7 @@ _RATIONAL = re.compile(r"[0-9]{1,700}/[0-9]{1,700}")
 _DECIMAL = re.compile(r"(?=\.?[0-9])[0-9]{0,400}(\.[0-9]{0,400})?(e[+-]?[0-9]{1,3})?", re.IGNORECASE)
 
 MOST_BITS = 2_300  # of numerator and denominator: 700 digits, which all doubles have room in
+LARGEST = 2**20  # size of a free weight, which multiplies the margin where it is above 1
 
 
 class Margin(float):

@@ -15,6 +15,8 @@ measures that look at several relevant items at once (:mod:`rerank.statistics.ca
 the place is ``1 + lost_(j)`` instead of ``j + lost_(j)``.  The objective is
 ``V(w) - C * |w|_0``.  The margin ``epsilon`` is the rational that was written: .05 is 1/20, not the double nearest to
 it.  Scaled features are exact quotients of stored doubles, so that a pair which differs by just the margin is won.
+Only the direction of free weights counts: where their largest size is above 1 the margin is multiplied by it.  Whole
+numbers such as 2, 5, -3, 6, no doubles once they are divided by 6, so have their value.
 
 Pairs of several labels are a sum over lists of two classes, for each label its rows against those with smaller ones:
 each pair of different labels stands in one of them, once, and ``a_l = l`` counts it.  A row may so be in several lists.
@@ -118,12 +120,15 @@ class Problem:
         return w
 
     def norm(self, w: ArrayLike) -> Fraction:
-        """What the margin is multiplied by at weights in normal form, exactly."""
-        return sum(map(Fraction, np.asarray(w).tolist()), Fraction(0)) if self.by_sum else Fraction(1)
+        """What the margin is multiplied by, exactly: the largest size of free weights, but at least 1; or their sum."""
+        weights = [Fraction(x) for x in np.asarray(w, dtype=np.float64).tolist()]
+        if self.by_sum:
+            return sum(weights, Fraction(0))
+        return Fraction(1) if self.anchored else max(Fraction(1), *map(abs, weights))
 
     def of_norm_one(self, w: Floats) -> Floats:
         """Weights in normal form as programs have them, whose margin is the problem's."""
-        return w / w.sum() if self.by_sum else w
+        return w / (w.sum() if self.by_sum else float(self.norm(w)))
 
     def used(self, w: ArrayLike) -> int:
         """``|w|_0``: how many weights are not 0, in anchored problems how many corrections."""

@@ -89,7 +89,9 @@ class Solution:
     the user's own, and of the weights that it admits.
     """
 
-    weights: NDArray[np.float64]  # (features,), scaled: max|w_j| is 1, less with rows that have a scale; or none
+    weights: NDArray[
+        np.float64
+    ]  # (features,), scaled: max|w_j| is 1, less with rows that have a scale, more of whole numbers; or none
     value: float  # of the weights, margin and penalty included, exact and rounded down, tail included
     bound: float
     bound_source: str  # ideal, search, solver or rows

@@ -39,7 +39,7 @@ OF_PROOFS = ("splits", "listed", "kept_splits", "kept_listed", *Circuits.none().
 SMALL_NUMBERS = ("chosen", "guides", "boxed")
 KINDS = dict.fromkeys(DOUBLES, "<f8") | dict.fromkeys(NUMBERS + OF_PROOFS, "<i8") | dict.fromkeys(SMALL_NUMBERS, "<i4")
 BOXES = ("centres", "halves", "bounds", "names")  # what a batch holds by these names
-COUNTS, VALUES = ("rounds", "patience", "turn", "idle"), ("value", "before")  # of a climb
+COUNTS, VALUES = ("rounds", "patience", "turn", "idle", "kind"), ("value", "before")  # of a climb
 MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
 """Counters of :class:`OpenBoxes`, and what they stay below."""
 
@@ -320,6 +320,8 @@ def stored_lines(states: Sequence[ClimbState]) -> tuple[list[dict[str, Any]], li
                 "elite": [float(value).hex() for value, _ in state.elite],
                 "found": state.found is not None,
                 "owed": float(state.owed).hex(),
+                "spent": [float(work).hex() for work in state.spent],
+                "gains": [int(times) for times in state.gains],
                 "climb": None if climb is None else _stored_climb(climb),
             }
         )
@@ -343,6 +345,7 @@ def _state(stored: dict[str, Any], rows: list[Floats]) -> ClimbState:
     """One series of climbs; its points are taken from the end of ``rows``."""
     state = ClimbState(np.random.default_rng(0), random_start=bool(stored["random_start"]))
     state.owed = _number(stored["owed"])
+    state.spent, state.gains = [_number(work) for work in stored["spent"]], [int(n) for n in stored["gains"]]
     state.rng.bit_generator.state = stored["rng"]
     state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
     if (kept := stored["climb"]) is not None:

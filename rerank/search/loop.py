@@ -78,7 +78,7 @@ class BranchAndBound:
                         self._explore(stop.left)
                     self.targets.aim(boxes, *self._work_done(), self._blind)
                     after(boxes)
-                if fathom_unresolved(boxes, self.run.exact, self.run.offer, after):
+                if fathom_unresolved(boxes, self.run.exact, self.run.offer_scaled, after):
                     if boxes.open_bound() <= boxes.value + boxes.slack:
                         return True
                     self.targets.next(boxes, *self._work_done())

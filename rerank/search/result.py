@@ -27,7 +27,8 @@ class SearchResult:
     bound : float
         No weights have a larger value, margin and penalty included; minus infinity where none meet the quotas.
     weights : float64 (d,)
-        In scaled space; ``max|w_j| = 1`` or all zero.
+        In scaled space; ``max|w_j| = 1`` or all zero. Whole numbers beyond 1, the margin multiplied by the largest,
+        where dividing by it would lose value.
     closed : bool
         Whether every box is fathomed, so that ``bound`` is ``value`` up to rounding.
     boxes : int
@@ -49,7 +50,7 @@ class SearchResult:
     gave_up : bool
         Whether it ended open with time left: more time changes nothing.
     exact : bool
-        Whether it gave up because the bound is exact, and only weights that are no doubles seem to reach it.
+        Whether it gave up because the bound is exact, and no weights that it tried reach it.
     begun : bool
         False if the time was over before it could begin.
     """

@@ -16,7 +16,9 @@ from rerank.problem.proof import Circuits
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact, RowExact
 from rerank.search.domain import Domain
+from rerank.search.lines import logistic
 from rerank.search.lines.forward import forward
+from rerank.search.lines.leads import Leads
 from rerank.search.lines.search import ROUNDS, LineSearch, LineShare, states
 from rerank.search.quotas import ExactQuotas, lifted
 from rerank.search.result import Progress, SearchResult, given_point, proof_of
@@ -35,9 +37,11 @@ BY_ROWS: dict[float, tuple[int, float]] = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: 
 ROW_LINE = 14  # times as much as of a pair a row costs a line
 FEW_AXES, FEW_UNITS, FEW_PAIRS = 3, 8, 100_000  # up to which points of whole numbers are tried
 POINT_ROUNDS = 3  # of a climb on one list of many columns that no boxes follow: more gain .1 % for twice the time
-CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
+CLIMB_SHARE = 0.75  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.2  # of the time for the levels at the top
+LOGISTIC_SHARE, LEADS_SHARE = 0.05, 0.4  # of the time for logistic regression, for weights by which relevant rows lead
+MOST_ENTRIES = 5_000_000  # of a table that these copy
 HALVINGS, SUPPORTS = 20, 12  # on the way to a point that meets the quotas, and sets of features on which one is sought
 
 
@@ -118,9 +122,18 @@ class SearchRun:
         if met is not None:
             self.boxes.offer(self._inner(met), met)
 
+    def offer_scaled(self, v: Floats) -> None:
+        """Keep coordinates of any size, such as small whole numbers, where dividing by the largest loses value."""
+        self.offer(v)
+        if self.domain.anchored or self.domain.norm(v) <= 1.0 or not self.domain.keeps(v):
+            return
+        few = self.problem.max_features is None or self.domain.used(v) <= self.problem.max_features
+        if few and not (v[self.domain.signed] < 0).any() and self.quotas.meets(v):
+            self.boxes.offer(self._inner(v), v)
+
     def _toward_best(self, w: Floats) -> Floats | None:
         """The nearest point on the way to the best one that meets the quotas; None if that uses more features."""
-        best = self.boxes.weights
+        best = None if self.boxes.weights is None else self.boxes.best
         if best is None or (self.limited and (best[w == 0] != 0).any()):
             return None
         low, high = 0.0, 1.0
@@ -176,6 +189,7 @@ class SearchRun:
     def _climb(self, after: Callable[[], None] | None) -> None:
         """The first climb, from the best point known."""
         d, lines, stop = self.problem.n_features, self.lines, current()
+        self._begin_above()
         state, rounds = lines.state, ROUNDS
         if self.lines_first:
             # Boxes bring next to nothing before they are tiny, so a whole climb comes first.
@@ -188,7 +202,36 @@ class SearchRun:
             rounds = int(np.clip(4e5 / max(self.tables.size * d * each, 1), 1, 20))
         state.climb = state.climb or lines.begun(self.boxes.best, rounds)
         self.offer(lines.finish(state.climb, after=after)[1])
+        if lines.late and self.states:
+            self.states[0].climb = state.climb  # it goes on beside the boxes
         lines.deadline, state.climb = np.inf, None
+
+    def _begin_above(self) -> None:
+        """Points of logistic regression and, where relevant rows count that lead all others, of climbs for these, each
+        if it takes little of the time.
+        """
+        lines, stop = self.lines, current()
+        if not (isinstance(lines, RowLines) and lines.tables.smooth) or self.domain.anchored:
+            return
+        if lines.tables.rows.size > MOST_ENTRIES:
+            return
+        starts = [self.boxes.best] if self.boxes.weights is not None and self.boxes.best.any() else []
+        if logistic.seconds(lines.tables) < LOGISTIC_SHARE * stop.left:
+            starts.append(self.domain.normal(logistic.weights(lines.tables)))
+            self.offer(starts[-1])
+        if not Leads.serves(lines.tables, self.domain):
+            return
+        leads, end = Leads(lines.tables, self.domain), time.perf_counter() + LEADS_SHARE * stop.left
+        for start in starts:
+            if time.perf_counter() + leads.seconds > end:
+                return
+            best, at = -np.inf, start
+            for w in leads.points(start):
+                if (value := lines.value(w)) > best:
+                    best, at = value, w
+                if time.perf_counter() > end:
+                    break
+            self.offer(at)
 
     def _levels(self) -> None:
         """Bound the value by what can be reached at the top, and keep the points met on the way."""
@@ -261,8 +304,8 @@ class SearchRun:
             )
         if self._is_exact():
             return (
-                "The bound is exact, but only weights that are no doubles once the largest is 1, such as 1/3, seem to "
-                "reach it, where pairs differ by just the margin; a slightly smaller margin lets doubles reach it."
+                "The bound is exact, but none of the weights that were tried reach it, doubles and whole numbers among "
+                "them, where pairs differ by just the margin; a slightly smaller margin lets some reach it."
             )
         return (
             "The search gave up with the gap open, and more time would not change that: too many pairs differ by just "
@@ -286,7 +329,7 @@ class SearchRun:
         low, high = domain.lower, domain.upper
         whitened = any(basis is not None for basis in boxes.axes.bases.values())
         if self.left_out is None and not (boxes.unexplored or boxes.passed_over or whitened):
-            low = high = domain.unchanged if boxes.weights is None else boxes.weights
+            low = high = domain.unchanged if boxes.weights is None else boxes.best
             for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
                 features = boxes.columns[batch.support]
                 below, above = np.zeros(low.size), np.zeros(low.size)

@@ -26,7 +26,7 @@ def solved(problem, **options):
 
 
 def test_weights_of_21_orders_of_magnitude_in_one_list():
-    """The best weights win a pair by exactly the margin, and no doubles do: HiGHS claims twice the exact value."""
+    """The best weights win a pair by exactly the margin: whole numbers do; HiGHS claims twice what its doubles have."""
     X = np.array([[4, 2, 0], [3, 0, 2], [3, 0, 0], [0, 3, 4], [1, 1, 3], [4, 2, 0], [3, 4, 4], [0, 4, 3], [1, 3, 1]])
     weights = np.array([1, 1e3, 1e-8, 1e-1, 1e11, 1, 1e8, 1e-10, 1])
     y = np.array([0, 1, 1, 1, 1, 0, 1, 1, 0])
@@ -34,7 +34,8 @@ def test_weights_of_21_orders_of_magnitude_in_one_list():
         options = {"C": 0.016, "margin": 0.125, "gain": "linear", "presolve": presolve, "time_limit": 60}
         result = Reranker("mrr", first_stage=None, **options).fit(X, y, sample_weight=weights).result_
         assert 5.0025e10 <= result.value <= result.bound <= 1.000501e11
-        assert result.status == "feasible" and any(TOLERANCE in note for note in result.notes)
+        assert result.status == ("optimal" if presolve else "feasible")
+        assert any(TOLERANCE in note for note in result.notes) != presolve
 
 
 @pytest.mark.parametrize("presolve", [True, False])

@@ -3,6 +3,7 @@
 import time
 from contextlib import nullcontext
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -118,9 +119,29 @@ def test_the_spacing_divides_what_boxes_evaluate_exactly() -> None:
     assert spacing(problem_of([[0.0], [1e300], [4e299]], [0, 1, 1], parse("auc"), epsilon=0.1)) == 0
 
 
-def only_rationals(epsilon: float | str = "1/6") -> Problem:
-    """The best weights are (-2/5, 1) alone, which is no pair of doubles."""
-    return small([[0, 0], [1, 5], [5, 3], [6, 6]], [0, 1, 1, 0], "mrr", epsilon)
+def only_rationals(share: str = "1") -> Problem:
+    """The best weights are (-1398102, 3495253) alone: larger whole numbers than are tried, and no doubles once they are
+    divided by the largest. At a smaller share of the margin there are others.
+    """
+    top, a, b = 2**22, 3495253, 3495252
+    margin = Fraction(b - top // 2, 2 * top) * Fraction(share)
+    return small([[0, 0], [top - a, b], [a, top // 2], [top, top]], [0, 1, 1, 0], "mrr", margin)
+
+
+@pytest.mark.parametrize(("by_sum", "seed"), [(False, 0), (False, 5), (True, 5), (True, 9)])
+def test_whole_numbers_that_alone_reach_the_bound_are_found(by_sum: bool, seed: int) -> None:
+    """At a margin of 1/10 of the columns' range, 10, or 16 by sum, times the largest weight, or the sum of all."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 11, (24, 3))
+    X[0], X[1], y = 0, 10, rng.random(24) < 0.4
+    problem = problem_of(X.astype(float), y.astype(float), parse("mrr"), epsilon=0.1, by_sum=by_sum)
+    found = solve(problem, time_limit=20.0)
+    assert found.closed and float(certify(problem, found.weights).value) == pytest.approx(found.value)
+    W = np.array([w for w in product(range(13) if by_sum else range(-6, 7), repeat=3) if any(w)])
+    least = 16 * W.sum(axis=1) if by_sum else 10 * np.abs(W).max(axis=1)
+    lost = (10 * ((W @ X[y].T)[:, :, None] - (W @ X[~y].T)[:, None, :]) < least[:, None, None]).sum(axis=2)
+    values = (1.0 / (np.sort(lost, axis=1) + np.arange(1, y.sum() + 1))).sum(axis=1)
+    assert found.value >= values.max() - 1e-9
 
 
 def test_a_search_that_more_time_would_not_close_says_so_and_its_advice_works() -> None:
@@ -129,7 +150,7 @@ def test_a_search_that_more_time_would_not_close_says_so_and_its_advice_works() 
     most = float(best(only_rationals()).value)
     assert found.bound == pytest.approx(most, abs=1e-9) and found.bound > found.value
     assert "slightly smaller margin" in found.note
-    assert solve(only_rationals(0.1666), time_limit=20.0).closed
+    assert solve(only_rationals("0.999"), time_limit=20.0).closed
     assert not solve(CASES["three rows"](), time_limit=20.0).gave_up
 
 

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
 from rerank.certificate import certify
 from rerank.metrics import pos_at_top
 from rerank.problem import problem_of, ranked_list
+from rerank.problem.values import values_at
 from rerank.ranks import evaluate
+from rerank.scorers import RankSVM, TopPush
 from rerank.search import solve
-from rerank.statistics import PosAtTop
+from rerank.statistics import PosAtTop, parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.search import rows_of
 
@@ -110,3 +113,18 @@ def test_the_smooth_stand_in_has_the_slopes_it_says_and_becomes_the_statistic() 
     lists = np.repeat([0, 1], np.diff(part.lists.begin))
     exact = evaluate("pos@top", part.lists.gain > 0, scores, lists)
     assert exact > 0 and smoothed(scores, part.lists, 1e-9, slopes, scratch) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("statistic", ["pos@top", "auc"])
+def test_no_fit_of_a_convex_loss_is_worth_more_in_training_than_weights_of_the_search(statistic: str) -> None:
+    """Long tails, so that single irrelevant rows stand out; the search has no start given."""
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.standard_normal((200, 30)))
+    signal = X @ rng.standard_normal(30)
+    y = (signal + signal.std() * rng.standard_normal(200) > np.quantile(signal, 0.6)).astype(float)
+    problem, deviations = problem_of(X, y, parse(statistic), epsilon=1e-9), X.std(axis=0)
+    models = [LogisticRegression(), RankSVM(alpha=1e-3), *(TopPush(alpha=alpha) for alpha in (0.1, 0.01, 0.001))]
+    weights = [np.ravel(model.fit((X - X.mean(axis=0)) / deviations, y).coef_) / deviations for model in models]
+    scaled = [w * (problem.high - problem.low) for w in weights]
+    found = solve(problem, time_limit=2.0, n_jobs=1)
+    assert found.value >= max(values_at(problem, [w / np.abs(w).max() for w in scaled]))

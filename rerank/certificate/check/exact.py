@@ -120,7 +120,7 @@ class ExactProblem:
         for j in np.flatnonzero(w):
             scores[self.used] += self.numerators[self.used, j] * multipliers[j]
         # Scores are whole numbers: a difference reaches epsilon exactly when it reaches the next whole number.
-        margin = ceil((self.epsilon + self.apart * self.problem.norm(w)) * unit_of_score)
+        margin = ceil((self.epsilon + self.apart) * self.problem.norm(w) * unit_of_score)
         parts = [self.constant]
         for unit in self.units:
             others = np.sort(np.repeat(scores[unit.negative], unit.copies)).tolist()

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.atomic import writing
 from rerank.io.bounded import MAX_TEXT, parsed_json, read_bytes
-from rerank.io.margin import Margin
+from rerank.io.margin import LARGEST, Margin
 
 FORMAT = "exact-rerank model"
 SCHEMA = 4
@@ -85,7 +85,7 @@ class Head:
     features: NDArray[np.intp] = _kept("integers")  # (p,), used columns or their squares, ascending; none constant
     low: Floats = _kept("floats")  # (p,), least of each used column on the training shortlist
     high: Floats = _kept("floats")  # (p,), largest, above ``low``
-    weights: Floats = _kept("floats")  # (p,), in the scaled space, each in [-1, 1]
+    weights: Floats = _kept("floats")  # (p,), in the scaled space, of size 2^20 at most
     prior_scores: Floats | None = _kept("floats?", default=None)  # (n,), out-of-fold scores of the training rows
     data_sha256: str | None = _kept("sha256?", default=None)  # of the training data, as a problem
 
@@ -222,9 +222,9 @@ def _check(document: ModelDocument, where: str) -> None:
         "'reranked' are ascending columns, those used among them": chosen is None
         or bool(chosen.size > 0 and ascending(chosen) and np.isin(document.features, chosen).all()),
         "'low' is below 'high'": bool(np.all(document.low < document.high)),
-        "'weights' lie in [-1, 1], or correct a score of weight 1": bool(np.all(np.abs(document.weights) <= 1))
-        if not anchored
-        else document.weights[0] == 1,
+        "'weights' are of size 2^20 at most, or correct a score of weight 1": document.weights[0] == 1
+        if anchored
+        else bool(np.all(np.abs(document.weights) <= LARGEST)),
         "'signs' are -1, 0 or 1": document.signs is None or bool(np.all(np.abs(document.signs) <= 1)),
         "'epsilon' is positive and 'C' not negative": document.epsilon > 0 and document.C >= 0,
         "'gain' is exponential or linear": document.gain in ("exponential", "linear"),

@@ -148,7 +148,8 @@ class OpenBoxes:
     @property
     def best(self) -> Floats:
         """Best point so far, or all ones where that is zero."""
-        return np.ones(self.domain.n_features) if self.weights is None or not self.weights.any() else self.weights
+        found = self.weights
+        return np.ones(self.domain.n_features) if found is None or not found.any() else self.domain.normal(found)
 
     def offer(self, value: float, weights: Floats) -> None:
         """Keep a point if it is better than the best; ``value`` is in the tables' unit, minus the penalty."""

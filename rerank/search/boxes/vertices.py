@@ -26,6 +26,7 @@ from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.boxes.nodes import NodeBatch
 from rerank.search.boxes.open import OpenBoxes
+from rerank.search.boxes.whole import as_whole, whole_inside
 from rerank.search.domain import Domain
 from rerank.search.quotas import ExactQuotas, QuotasInBox
 from rerank.search.rows.choice import last_hit, number_of_pairs
@@ -33,6 +34,7 @@ from rerank.search.rows.lines import RowLines
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import Tables, tables
 
+ONE = Fraction(1)
 Point = tuple[Fraction, ...]
 Cell = dict[Point, frozenset[int]]
 Plane = tuple[Point, Fraction]
@@ -41,6 +43,7 @@ MOST_VERTICES = 20_000
 MOST_CELLS = 4_000  # of one box
 MOST_PAIRS = 2_000  # undecided in a box
 MOST_NEAR = 200_000  # of the rows that can matter; a box with more stays open, a point with more loses those in doubt
+ROUNDED = 1e-12  # by which a vertex that is computed may miss the one that is meant
 SMALLEST = 2.0**-30  # half-width below which a coordinate is not split
 
 
@@ -95,23 +98,25 @@ class Exact:
         u, v, s, b, a = (Fraction(float(x)) for x in ends)
         return (u - v) * s / (b - a) - (self.problem.epsilon.exact - self.epsilon)
 
-    def wins(self, p: int, v: list[Fraction]) -> bool:
-        """Whether ``v`` wins pair ``p``, exactly."""
-        return self._score(v, self.difference(p)) >= self.epsilon
+    def wins(self, p: int, v: list[Fraction], norm: Fraction = ONE) -> bool:
+        """Whether ``v`` wins pair ``p``, exactly, where the margin is multiplied by ``norm``."""
+        return self._score(v, self.difference(p)) >= self.epsilon * norm
 
     @staticmethod
     def _score(v: Sequence[Fraction], row: Sequence[Fraction]) -> Fraction:
         return sum((a * b for a, b in zip(v, row, strict=True) if a), Fraction(0))
 
     def value(self, v: Floats) -> float:
-        """Value, in the tables' unit, of the weights at ``v``, every pair decided exactly (no penalty subtracted)."""
-        t = self.tables
-        margin = v @ t.pairs - t.epsilon
-        won = margin > t.tolerance
+        """Value, in the tables' unit, of the weights at ``v``, every pair decided exactly (no penalty subtracted). At
+        coordinates beyond 1 the margin is multiplied by the largest.
+        """
+        t, norm = self.tables, max(1.0, self.domain.norm(v))
+        margin, tolerance = v @ t.pairs - t.epsilon * norm, t.tolerance * norm
+        won = margin > tolerance
         weights, scale = (map(Fraction, side.tolist()) for side in (self.domain.weights(v), self.domain.scale))
         exact = [w / s for w, s in zip(weights, scale, strict=True)]
-        for p in np.flatnonzero(np.abs(margin) <= t.tolerance):
-            won[p] = self.wins(int(p), exact)
+        for p in np.flatnonzero(np.abs(margin) <= tolerance):
+            won[p] = self.wins(int(p), exact, Fraction(norm))
         return t.value_of(won)
 
     def largest(self, features: Indices, centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
@@ -155,7 +160,7 @@ class Exact:
 
     def _best_of(self, box: _Box, points: list[list[Fraction]]) -> tuple[float, list[Floats]] | None:
         """The largest value of some points of a box and those that have it; None if the time is up."""
-        stop, best, at = current(), -np.inf, list[Floats]()
+        stop, best, at, exactly = current(), -np.inf, list[list[float]](), dict[Point, None]()
         seen: dict[bytes, float] = {}
         for x in points:
             if stop.now:
@@ -169,14 +174,16 @@ class Exact:
             if key not in seen:
                 seen[key] = self.tables.value_of(won)
             if seen[key] > best:
-                best, at = seen[key], []
+                best, at, exactly = seen[key], [], {}
             if seen[key] == best:
-                w = np.zeros(self.tables.pairs.shape[0])
-                w[box.features] = [float(v) for v in x]
-                at.append(w)
+                at.append([float(v) for v in x])
+                exactly[tuple(x)] = None
         if at:
-            at.append(np.mean(at, axis=0))
-        return best, at
+            at.append(np.mean(at, axis=0).tolist())
+        at += [whole.tolist() for x in exactly if (whole := as_whole(x)) is not None]
+        found = np.zeros((len(at), self.tables.pairs.shape[0]))
+        found[:, box.features] = at or 0.0
+        return best, list(found)
 
     def _on_grid(self, box: _Box) -> tuple[float, list[Floats]] | None:
         """As :meth:`largest` where the rows are small whole numbers and the ends of the box too; else None."""
@@ -200,7 +207,8 @@ class Exact:
                 found.setdefault(won[i].tobytes(), []).append(points[i])
         at = np.zeros((2 * len(found), t.pairs.shape[0]))
         at[:, box.features] = [x for met in found.values() for x in (np.mean(met, axis=0), met[0])] or 0.0
-        return best, list(at)
+        numbers = [whole_inside(v, np.full(v.size, ROUNDED)) for v in at[1::2]]
+        return best, [*at, *(v for v in numbers if v is not None)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +243,9 @@ class RowExact:
         """Exact arithmetic on the rows that can matter in a box; None where they have too many pairs, or time is up."""
         t = self.lines.tables
         middle, reach = np.empty(len(self.problem.X)), np.empty(len(self.problem.X))
-        middle[t.order], reach[t.order] = t.rows @ centre, np.abs(t.rows) @ half + t.tolerance
-        lists = [_cut(item, middle[item.rows], reach[item.rows], t.epsilon) for item in self.problem.lists]
+        norm = max(1.0, self.domain.norm(centre))
+        middle[t.order], reach[t.order] = t.rows @ centre, np.abs(t.rows) @ half + t.tolerance * norm
+        lists = [_cut(item, middle[item.rows], reach[item.rows], t.epsilon * norm) for item in self.problem.lists]
         problem = replace(self.problem, lists=tuple(lists), quotas=())  # the other rows have places, too
         if number_of_pairs(problem) > MOST_NEAR:
             return None
@@ -405,6 +414,13 @@ def fathom_unresolved(
     return not (boxes.drop_fathomed() or boxes.unresolved)
 
 
+def placed(part: Floats, features: Indices, count: int) -> Floats:
+    """Coordinates of some features among all ``count``, 0 elsewhere."""
+    v = np.zeros(count)
+    v[features] = part
+    return v
+
+
 def _listed(boxes: OpenBoxes, batch: NodeBatch, exact: Exact | RowExact, offer: Callable[[Floats], None]) -> NodeBatch:
     """The batch with the bounds that vertices give; until time is up."""
     stop, bounds = current(), batch.bounds.copy()
@@ -422,6 +438,10 @@ def _listed(boxes: OpenBoxes, batch: NodeBatch, exact: Exact | RowExact, offer: 
         if found is not None:
             bounds[i] = min(bounds[i], found[0])
             boxes.listed.add(name)
-            for w in found[1] if bounds[i] - price > boxes.value + boxes.slack else []:
+        if bounds[i] - price > boxes.value + boxes.slack:
+            points = [] if found is None else found[1]
+            if (whole := whole_inside(batch.centres[i], batch.halves[i])) is not None:
+                points = [*points, placed(whole, features, boxes.domain.n_features)]
+            for w in points:
                 offer(w)
     return batch.bounded(bounds)

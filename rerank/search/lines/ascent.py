@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 WIDTHS = tuple(4.0 * 0.5**i for i in range(8))  # in deviations of the scores
 ITERATIONS = 15  # at each width
 ROWS = 50_000  # of the sample at the largest width; twice as many at each further one
+A_TARGET, A_COLUMN = 10.0, 0.5  # evaluations of a row that a threshold costs, and a column
 RIDGE = 1e-6  # of the largest variance, below which a direction counts as none
 
 
@@ -61,7 +62,7 @@ class Ascent:
 
         rows, lists = part
         (basis, covariance), scratch, slopes = self._axes, part.scratch(), np.empty(rows.shape[0])
-        cost = rows.shape[0] * (1.0 + 0.5 * lists.target.size / max(lists.begin.size - 1, 1) + 0.1 * rows.shape[1])
+        cost = rows.shape[0] * (A_TARGET * lists.target.size / max(lists.begin.size - 1, 1) + A_COLUMN * rows.shape[1])
         best: list[Any] = [np.inf, start]
 
         def downhill(x: Floats) -> tuple[float, Floats]:

@@ -45,6 +45,7 @@ class Climb:
     queue: list[Floats] = field(default_factory=list)  # directions of this round that are still to be tried, last first
     widths: list[float] = field(default_factory=list)  # of the smooth climb that comes first, last first,
     at: Floats | None = None  # and where it stands
+    kind: int = 0  # smooth and then by lines, or (1) by whole lines alone
 
 
 @dataclass(eq=False)
@@ -57,6 +58,8 @@ class ClimbState:
     found: Floats | None = None  # the point of the last call that beat them
     random_start: bool = False
     owed: float = 0.0  # work that is still to be done, below 0 where a step took more than was given
+    spent: list[float] = field(default_factory=lambda: [0.0, 0.0])  # work on climbs of each kind,
+    gains: list[int] = field(default_factory=lambda: [0, 0])  # and how many of them ended above all before
 
     def remember(self, points: Iterable[Point]) -> None:
         """Add points to the elite, of equal points only one."""
@@ -181,8 +184,8 @@ class LineSearch:
         """Follow a smooth climb with its next width."""
         climb.widths.clear()
 
-    def reach(self) -> float:
-        """How far to look along the next line."""
+    def reach(self, climb: Climb) -> float:
+        """How far to look along the next line of a climb."""
         return np.inf
 
     def finish(self, climb: Climb, features: Indices | None = None, after: Callable[[], None] | None = None) -> Point:
@@ -206,7 +209,7 @@ class LineSearch:
             climb.before = climb.value
             climb.queue = self._directions(climb, features)[::-1]
             climb.turn += 1
-        reach = self.reach() if features is None else np.inf
+        reach = self.reach(climb) if features is None else np.inf
         value, point = self.line(climb.w, climb.queue.pop(), features, reach)
         if value >= climb.value:
             climb.value, climb.w = value, point
@@ -238,9 +241,11 @@ class LineSearch:
             before = self.work
             if self.step(state.climb):
                 state.owed -= self.work - before
+                state.spent[state.climb.kind] += self.work - before
                 if state.climb.value > best:
                     best, state.found = state.climb.value, state.climb.w
             else:
+                state.gains[state.climb.kind] += not state.elite or state.climb.value > state.elite[0][0]
                 state.remember([(state.climb.value, state.climb.w)])
                 state.climb = None
 

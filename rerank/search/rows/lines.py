@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.problem.lists import Floats, Indices
 from rerank.search.compiled import writable
@@ -27,6 +28,8 @@ from rerank.search.workspace import LineScratch, line_scratch
 NEAREST, FARTHEST = -2.5, -0.5  # powers of ten between which the reach of lines is then drawn
 POLISH = 2  # rounds of lines after a smooth climb from a shaken point
 SHAKE = 0.1, 0.3  # deviations of the scores by which a point is shaken, at least and at most
+ELSEWHERE = 0.3  # share of climbs by lines alone from random points
+MOVED, FEWEST_MOVED = 0.2, 2  # share of the weights that are changed before a climb by lines alone, and at least
 FEW_ROUNDS = 2  # of a quick climb where very many places count: more of them gain some 1e-4 of AUC
 AFRESH = 0.1  # share of restarts at random points
 ANGLES, FINER = 12, 10  # values on a line, and then around the best of them
@@ -65,14 +68,16 @@ class RowLines(LineSearch):
         if value > climb.value:
             climb.value, climb.w = value, climb.at
 
-    def reach(self) -> float:
-        """How far to look along the next line."""
-        if not self.tables.smooth:
+    def reach(self, climb: Climb) -> float:
+        """How far to look along the next line of a climb."""
+        if not self.tables.smooth or climb.kind:
             return np.inf
         return float(10.0 ** self.state.rng.uniform(NEAREST, FARTHEST))
 
     def restart(self, w: Floats) -> Climb:
-        """The next climb of a series: mostly from the best points, shaken, with widths of the size of the change."""
+        """The next climb of a series: mostly from the best points, shaken, with widths of the size of the change, or by
+        lines alone, whichever has taken less work for each time that it found better points.
+        """
         state = self.state
         if not self.tables.smooth:
             return super().restart(w)
@@ -83,7 +88,19 @@ class RowLines(LineSearch):
         points = [x for _, x in state.elite] or [w]
         point = points[min(int(state.rng.exponential()), len(points) - 1)]
         size = float(np.exp(state.rng.uniform(*np.log(SHAKE))))
+        smooth, plain = (work / (1 + gains) for work, gains in zip(state.spent, state.gains, strict=True))
+        if plain < smooth:
+            if state.rng.random() < ELSEWHERE:
+                return Climb(self.domain.random_point(state.rng), kind=1)
+            some = state.rng.random(point.size) < max(MOVED, FEWEST_MOVED / point.size)
+            change = size * float(np.abs(point).max()) * state.rng.standard_normal(point.size) * some
+            return Climb(self.domain.normal(point + np.where(self._anchored, 0.0, change)), kind=1)
         return self.begun(self._ascent.shaken(point, size, state.rng), POLISH, width=size)
+
+    @cached_property
+    def _anchored(self) -> NDArray[np.bool_]:
+        """Which coordinates keep their value."""
+        return np.isin(np.arange(self.domain.n_features), self.domain.anchor)
 
     @cached_property
     def _ascent(self) -> Ascent:

@@ -2,7 +2,7 @@
 
 NO_ADVICE = {
     ", free weights",
-    "'weights' lie in [-1, 1], or correct a score of weight 1",
+    "'weights' are of size 2^20 at most, or correct a score of weight 1",
     "Lower bound:\\s+(\\S+)",
     "lower left",
     "lower right",

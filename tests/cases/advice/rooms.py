@@ -57,7 +57,7 @@ PROBLEMS = {
     "there is nothing to rank; give at least one relevant item": Row(
         lambda: problem(gains=np.zeros(40)), lambda: problem().n_features == 2
     ),
-    "divide the weights by it, so that it is 1 (or all are 0)": Row(
+    "or 0 for all, is allowed; divide the weights by it": Row(
         lambda: certify(problem(), [0.5, 0.25]), lambda: certify(problem(), [1.0, 0.5]).value > 0
     ),
 }
