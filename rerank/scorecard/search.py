@@ -78,7 +78,7 @@ def nest_of(entries: kernels.Entries, totals: NDArray[np.int64], size: int) -> k
 def beside(nest: kernels.Nest) -> kernels.Nest:
     """Memory as that of a nest, with its first node."""
     own: list[NDArray[Any]] = [np.empty_like(one) for one in nest]
-    for new, old in zip(own, nest):
+    for new, old in zip(own, list[Any](nest)):
         new[0] = old[0]
     return kernels.Nest(*own)
 
