@@ -564,7 +564,7 @@ def _close(lanes: Any, w: int, worth: Any, lines: Any, high: Any, memory: Any, c
             close[at] += (area[at] + (end - left[at]) * relevant) * (1.0 + 1e-12) / worth.scale[of]
 
 
-@kept()
+@kept(passes=64)  # of the sets, whose groups are looked at
 def bound_sets(
     path: Any, low: int, high: int, limit: float, nest: Any, entries: Any, rules: Any, worth: Any, lines: Any, out: Any
 ) -> Any:
