@@ -193,7 +193,8 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file; the statistic stands elsewhere in both."""
-        found = {name: value for name, value in sorted(vars(self).items()) if name in _STORED | _LATER}
+        entries = {**vars(self), "tried": self.tried}
+        found = {name: value for name, value in sorted(entries.items()) if name in _STORED | _LATER}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
     def table(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
@@ -316,16 +317,17 @@ def _of_options(found: Evidence) -> dict[str, bool]:
     n = len(found.options) if isinstance(found.options, tuple) else 0
     sides = (found.leads, found.errors, found.values)
     rivals = found.rivals if isinstance(found.rivals, tuple) else ()
+    whole = all(isinstance(side, tuple) and len(side) == n for side in sides)
+    listed = n if whole else 0  # a rule below looks at numbers
     return {
         "each option has a name": n > 0 and all(isinstance(one, str) and one == one_line(one) for one in found.options),
-        "each option has its numbers": all(isinstance(side, tuple) and len(side) == n for side in sides)
-        and all(one is None or _is_finite(one) for side in sides for one in side),
+        "each option has its numbers": whole and all(one is None or _is_finite(one) for side in sides for one in side),
         "errors are not negative": all(one is None or one >= 0 for one in found.errors),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
         and not any(one and k == found.chosen for k, one in enumerate(rivals)),
-        "options that were refused were not tried": _are(found.refused, n, lambda k: found.values[k] is None),
-        "options that were ended do not lead": _are(found.ended, n, lambda k: (found.leads[k] or 0.0) <= 0),
+        "options that were refused were not tried": _are(found.refused, listed, lambda k: found.values[k] is None),
+        "options that were ended do not lead": _are(found.ended, listed, lambda k: (found.leads[k] or 0.0) <= 0),
     }
 
 

@@ -24,14 +24,15 @@ ROWS = {
     "gains go up to {}, and sums of them overflow; divide them all": Row(
         lambda: stated(gains=Y * 1.5e308), lambda: stated(gains=Y * 1.5e308 / 1e20)
     ),
+    "in row {}, but gains are {}; correct it.": Row(lambda: stated(gains=Y - 0.5), lambda: stated(gains=Y * 0.5)),
     "The gains are so large that their sum is no double; divide them all by a number": Row(
         lambda: ideal(parse("dcg"), 3, [1.5e308] * 3), lambda: ideal(parse("dcg"), 3, [1.5e288] * 3) > 0
     ),
     "leaves out its own limit; write '<=' or '>='": Row(
         lambda: fit(FRAME, constraints=["a > b"]), lambda: kept("a >= b")
     ),
-    "which holds no numbers or misses some, so that it gets no weight; fill its gaps, or leave the constraint out": Row(
-        lambda: fit(FRAME.assign(a=FRAME["a"].mask(FRAME.index < 3)), constraints=["a >= b"]), lambda: kept("a >= b")
+    "which gets no weight because of what it holds; leave the constraint out, or give the column as numbers": Row(
+        lambda: fit(FRAME.assign(a=[f"id {k}" for k in FRAME.index]), constraints=["a >= b"]), lambda: kept("a >= b")
     ),
     "write 0 on one side, set normalise='sum' for weights of sum 1, or give a radius, with which weights are in units of the first stage's score": Row(
         lambda: fit(FRAME, constraints=["a >= 0.1"]),
