@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from formulations.data import Floats
 from formulations.errors import FormulationError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 LONGEST_NAME = 16  # characters in a row or column name; longer ones are cut or refused by some readers of .mps files
 HUGE = 1e20  # bounds from here on mean infinity to most solvers
@@ -48,7 +51,7 @@ class Program:
     name: str
     cost: Floats
     constant: float
-    matrix: sparse.csr_array
+    matrix: "sparse.csr_array"
     row_lower: Floats
     row_upper: Floats
     lower: Floats
