@@ -36,12 +36,13 @@ def explore_batches(
     work: float,
     record: bool,
     first_name: int,
+    soon: bool = False,
 ) -> list[Findings]:
     """Explore batches one after the other, for ``work`` evaluations of a pair in all and ``each`` at most per batch.
 
     ``incumbents`` holds a value for each batch, in the tables' unit, and ``targets`` the bound up to which its boxes
     are set aside.  Every batch starts from the best value of those before it; batches that were not begun are returned
-    as they are.
+    as they are. ``soon``: some boxes were too small to split before.
     """
     out: list[Findings] = []
     gain = 0.0
@@ -52,7 +53,8 @@ def explore_batches(
             out.append(Findings(batch.support, at, None, batch, None, none, -np.inf, 0, 0.0))
             continue
         name = first_name + i * (NAMES // max(len(batches), 1))
-        found = _explored(t, support, batch, at, (slack, targets[i], min(each, work), SMALLEST), record, name)
+        limits = (slack, targets[i], min(each, work), SMALLEST, soon)
+        found = _explored(t, support, batch, at, limits, record, name)
         out.append(found)
         gain += max(found.value - at, 0.0)
         work -= found.work
@@ -74,7 +76,7 @@ def _explored(
     counts, sums = np.array([n, 0, 0, 0, name], np.int64), np.array([value, -np.inf, 0.0])
     while True:
         part = sums[2] + (SLICE if explore.func.left() > 0 else inf)
-        explore(tuple(memory), counts, sums, (*limits[:2], min(limits[2], part), limits[3]))
+        explore(tuple(memory), counts, sums, (*limits[:2], min(limits[2], part), *limits[3:]))
         if counts[0] == 0 or sums[2] >= limits[2] or (sums[2] >= part and current().now):
             break
         if sums[2] < part:

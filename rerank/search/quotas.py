@@ -7,19 +7,20 @@ weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import APART, Demand, demands
 from rerank.search.domain import Domain
+from rerank.search.exact import ExactRows
 
 AT_ONCE = 2**22  # scores that are held at once
 STARTS, STEPS, ANGLES = 8, 16, 33  # points from which a lead is raised, lines from each, and points looked at on a line
@@ -91,7 +92,6 @@ class ExactQuotas:
     problem: Problem
     domain: Domain
     rows: QuotaRows
-    _known: dict[int, list[Fraction]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, problem: Problem, domain: Domain) -> ExactQuotas:
@@ -106,9 +106,15 @@ class ExactQuotas:
         if lead > 0 or lead < -4.0 * self.rows.tolerance:
             return lead > 0
         weights = [Fraction(float(w)) for w in self.domain.weights(v)]
-        exact = [w / Fraction(float(s)) for w, s in zip(weights, self.domain.scale, strict=True)]
-        features = np.arange(len(exact))
-        return all(_leads(one, self, features, exact, Fraction(APART)) for one in self._demands)
+        point = [w / Fraction(float(s)) for w, s in zip(weights, self.domain.scale, strict=True)]
+
+        def largest(rows: Indices, nth: int) -> Fraction:
+            scores = (sum((self.exact.entry(i, j) * v for j, v in enumerate(point) if v), ZERO) for i in rows.tolist())
+            return sorted(scores)[-nth]
+
+        return all(
+            largest(one.ahead, one.wanted) - largest(one.others, one.rival) > Fraction(APART) for one in self._demands
+        )
 
     def inside(self, features: Indices, centre: Floats, half: Floats) -> QuotasInBox:
         """What is left to decide in a box of a support."""
@@ -131,18 +137,14 @@ class ExactQuotas:
             if wanted > ahead.size or rival <= 0:
                 return QuotasInBox(self, features, False, [])
             if wanted > 0 and rival <= others.size:
-                found.append(replace(one, ahead=ahead, others=others, wanted=wanted, rival=rival))
+                placed = q.begin[k] + np.flatnonzero(left)
+                found.append((replace(one, ahead=ahead, others=others, wanted=wanted, rival=rival), placed))
         return QuotasInBox(self, features, True, found)
 
-    def row(self, i: int) -> list[Fraction]:
-        """A row in coordinates, exactly."""
-        if i not in self._known:
-            p = self.problem
-            self._known[i] = [
-                Fraction(float(x)) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
-                for x, a, b, s in zip(p.X[i], p.low, p.high, self.domain.scale, strict=True)
-            ]
-        return self._known[i]
+    @cached_property
+    def exact(self) -> ExactRows:
+        """The rows of the problem in rationals."""
+        return ExactRows(self.problem, self.domain.scale)
 
     @cached_property
     def _demands(self) -> list[Demand]:
@@ -156,28 +158,46 @@ class QuotasInBox:
     quotas: ExactQuotas
     features: Indices
     possible: bool
-    demands: list[Demand]
+    demands: list[tuple[Demand, Indices]]  # and where their rows stand among those of the quotas
 
-    def met(self, point: list[Fraction]) -> bool:
-        """Whether a point of the box meets them, exactly."""
-        return all(_leads(one, self.quotas, self.features, point) for one in self.demands)
+    def relations(self, centre: Floats, half: Floats) -> QuotaRelations:
+        """The signs on which it depends in the box whether they are met."""
+        found: dict[tuple[Fraction, ...], int] = {}
+        parts, rounded, q = [], list[Floats](), self.quotas.rows
+        for one, placed in self.demands:
+            own, rows = one.ahead.size, q.rows[placed][:, self.features]
+            apart = rows[:own, None] - rows[None, own:]
+            middle, reach = apart @ centre, np.abs(apart) @ half + 2.0 * q.tolerance
+            number = np.where(middle > reach, ALWAYS, NEVER)
+            for a, b in np.argwhere(np.abs(middle) <= reach).tolist():
+                row = self.quotas.exact.difference(int(one.ahead[a]), int(one.others[b]), self.features)
+                if any(row):
+                    number[a, b] = found.setdefault(row, len(found))
+                    rounded += [apart[a, b]] if number[a, b] == len(rounded) else []
+            parts.append((number, one.wanted, one.rival))
+        return QuotaRelations(list(found), rounded, parts, 2.0 * q.tolerance)
 
-    def planes(self) -> Iterator[tuple[Fraction, ...]]:
-        """Differences of the rows that are to stand ahead to the others."""
-        for one in self.demands:
-            for i, k in product(one.ahead.tolist(), one.others.tolist()):
-                upper, lower = self.quotas.row(i), self.quotas.row(k)
-                yield tuple(upper[j] - lower[j] for j in self.features)
+
+ZERO = Fraction(0)
+ALWAYS, NEVER = -1, -2  # numbers of relations that are decided
 
 
-def _leads(
-    one: Demand, quotas: ExactQuotas, features: Indices, point: list[Fraction], apart: Fraction = Fraction(0)
-) -> bool:
-    def scores(rows: Indices) -> list[Fraction]:
-        exact = ([quotas.row(i)[j] for j in features] for i in rows.tolist())
-        return sorted(sum((x * v for x, v in zip(row, point, strict=True) if v), Fraction(0)) for row in exact)
+@dataclass(frozen=True, eq=False)
+class QuotaRelations:
+    """Differences of rows whose signs decide quotas in a box."""
 
-    return scores(one.ahead)[-one.wanted] - scores(one.others)[-one.rival] > apart
+    rows: list[tuple[Fraction, ...]]
+    rounded: list[Floats]
+    parts: list[tuple[Indices, int, int]]  # numbers of the rows wanted above the others; how many, and less than ahead
+    tolerance: float  # the rounding of a difference
+
+    def met(self, held: NDArray[np.bool_]) -> bool:
+        """Whether quotas are met where just these differences are above 0."""
+        known = np.append(held, [False, True])  # NEVER, ALWAYS
+        return all(
+            np.count_nonzero(np.count_nonzero(~known[number], axis=1) < rival) >= wanted
+            for number, wanted, rival in self.parts
+        )
 
 
 def middles(low: float, high: float, n: int = ANGLES) -> Floats:

@@ -74,7 +74,7 @@ class SearchRun:
             self.tables = tables(problem, pairs, self.domain.scale)
         self.quotas = ExactQuotas(problem, self.domain, self.tables.quotas)
         # Quotas decide which cells of boxes count; a proof lists vertices, which have no sides.
-        listed = None if proof or not self.tables.quotas.any else self.quotas
+        listed = self.quotas if self.tables.quotas.any else None
         if isinstance(self.tables, RowTables):
             self.exact = RowExact(problem, self.lines, self.domain, listed)
         else:

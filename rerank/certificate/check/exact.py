@@ -98,17 +98,20 @@ class ExactProblem:
                 halves.append(h)
         return np.array(centres), np.array(halves)
 
-    def difference(self, upper: int, lower: int, features: Indices) -> list[Fraction]:
-        """Difference of two rows on some features, scaled so that coordinates multiply it."""
-        N = self.numerators
-        return [Fraction(N[upper, j] - N[lower, j], self.widths[j]) - self.apart for j in features.tolist()]
+    def difference(self, upper: int, lower: int, features: Indices, margin: bool = True) -> list[Fraction]:
+        """Difference of two rows on some features, scaled so that coordinates multiply it. A margin that is a part of
+        it is subtracted, unless only the order counts.
+        """
+        N, apart = self.numerators, self.apart if margin else Fraction(0)
+        return [Fraction(N[upper, j] - N[lower, j], self.widths[j]) - apart for j in features.tolist()]
 
-    def rounded(self, upper: Indices, lower: Indices) -> Floats:
-        """Scaled differences of pairs, correctly rounded; NaN where no double is large enough."""
+    def rounded(self, upper: Indices, lower: Indices, margin: bool = True) -> Floats:
+        """The same of pairs on all features, correctly rounded; NaN where no double is large enough."""
+        apart = self.apart if margin else Fraction(0)
         out = np.empty((upper.size, self.problem.n_features))
         for j, width in enumerate(self.widths):
             differences = self.numerators[upper, j] - self.numerators[lower, j]
-            above, below = self.apart.numerator * width, self.apart.denominator
+            above, below = apart.numerator * width, apart.denominator
             out[:, j] = [_quotient(each * below - above, width * below) for each in differences.tolist()]
         return out
 

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem
+from rerank.certificate.check.orders import ALWAYS, NEVER, Asked, holds_more
 from rerank.certificate.check.pairs import Filter, SlotPairs
 from rerank.certificate.check.prices import LeafPrices
 from rerank.certificate.check.tree import Boxes, Branch, Mask, Sides, UnprovenError, halved, is_leaf
-from rerank.certificate.check.vertices import RationalBox, largest_value
+from rerank.certificate.check.vertices import Plane, RationalBox, largest_value
 from rerank.problem.lists import Counts, Floats, Indices
 from rerank.problem.proof import LINE, LISTED
 
@@ -60,24 +61,45 @@ class QuotaCheck:
     def _add(self, rows: Indices, others: Indices, wanted: int, places: int) -> None:
         if wanted > 0:
             upper, lower = np.repeat(rows, others.size), np.tile(others, rows.size)
-            D = self.exact.rounded(upper, lower)
+            D = self.exact.rounded(upper, lower, margin=False)
             self.demands.append(_Demand(upper, lower, rows.size, wanted, places - wanted, D))
+
+    def open(self, box: RationalBox, centre: Floats, half: Floats) -> tuple[list[Plane], list[Asked]]:
+        """The planes on whose sides it depends in a box whether the quotas are met, and how."""
+        planes: dict[Plane, int] = {}
+        asked = []
+        for demand in self.demands:
+            numbers = np.full(demand.upper.size, NEVER)
+            reach, error = _reach(demand.D[:, box.features], centre, half)
+            for p in np.flatnonzero(reach >= -error):
+                row = self.exact.difference(int(demand.upper[p]), int(demand.lower[p]), box.features, margin=False)
+                a, b = box.plane(row, Fraction(0))
+                if sum(v for v in a if v < 0) > b:
+                    numbers[p] = ALWAYS
+                elif sum(v for v in a if v > 0) > b:
+                    numbers[p] = planes.setdefault((a, b), len(planes))
+            asked.append(Asked(numbers.reshape(demand.count, -1), demand.wanted, demand.room))
+        return list(planes), asked
 
     def refuted(self, features: Indices, centre: Floats, half: Floats) -> bool:
         """Whether no weights in a box of a support meet the quotas."""
         return any(self._fails(demand, features, centre, half) for demand in self.demands)
 
     def _fails(self, demand: _Demand, features: Indices, centre: Floats, half: Floats) -> bool:
-        D = demand.D[:, features]
-        reach, sizes = D @ centre + np.abs(D) @ half, np.abs(D) @ (np.abs(centre) + half)
-        error = 2.0**-52 * (2 * features.size + 4) * sizes + 1e-290
+        reach, error = _reach(demand.D[:, features], centre, half)
         behind = reach < -error
         box = [[Fraction(x) for x in side.tolist()] for side in (centre, half)]
         for p in np.flatnonzero(np.abs(reach) <= error):
-            row = self.exact.difference(int(demand.upper[p]), int(demand.lower[p]), features)
+            row = self.exact.difference(int(demand.upper[p]), int(demand.lower[p]), features, margin=False)
             behind[p] = sum(c * v + h * abs(v) for c, h, v in zip(box[0], box[1], row)) <= 0
         above = behind.reshape(demand.count, -1).sum(axis=1)
         return bool(np.count_nonzero(above <= demand.room) < demand.wanted)
+
+
+def _reach(D: Floats, centre: Floats, half: Floats) -> tuple[Floats, Floats]:
+    """Upper ends of differences in a box, and what rounding may change them by."""
+    sizes = np.abs(D) @ (np.abs(centre) + half)
+    return D @ centre + np.abs(D) @ half, 2.0**-52 * (2 * centre.size + 4) * sizes + 1e-290
 
 
 class LeafCheck:
@@ -236,7 +258,12 @@ class LeafCheck:
         lost = lost + self.pairs.lost(below)
         best = box.value(lost)
         if best > self.limit and self.codes[boxes.nodes[i]] == LISTED:
-            best = largest_value(box, lost, np.setdiff1d(open_, below))
+            left = np.setdiff1d(open_, below)
+            planes, asked = self.quotas.open(box, boxes.centres[i], boxes.halves[i])
+            if planes and not holds_more(box, lost, left, (planes, asked), self.limit):
+                best = self.limit
+            elif not planes:
+                best = largest_value(box, lost, left)
         if best > self.limit:
             reached = best + self.exact.constant - self.price
             raise UnprovenError(

@@ -43,7 +43,7 @@ from rerank.search.boxes.pairs import (
     undecided,
     widest,
 )
-from rerank.search.boxes.quotas import NONE, standing, steered
+from rerank.search.boxes.quotas import NONE, PATIENCE, standing, steered
 from rerank.search.boxes.relaxation import HOPE, PAD, must_lose, shrink
 from rerank.search.compiled import kernel
 from rerank.search.workspace import LEVELS, LISTS, RUNS, SIZE, START
@@ -70,10 +70,11 @@ def explorer(linear: bool, ruled: bool) -> Any:
         explored, and the name of the next new box; ``sums`` (3,) the best value met, whose weights are in a new
         PairSpace, the largest bound of a box that was fathomed or set aside, and evaluations of a pair, of which there
         is a ``work_limit``. A box is fathomed when its bound is at most the best value plus ``slack``, and set aside up
-        to the ``target``; no coordinate is split below the ``smallest`` half-width.
+        to the ``target``; no coordinate is split below the ``smallest`` half-width. Once one was too
+        small, here or before as ``soon`` says, boxes with quotas in doubt are left to signs after few splits in vain.
         """
         numbers, labels, small_numbers, small_labels, splits = memory
-        slack, target, work_limit, smallest = limits
+        slack, target, work_limit, smallest, soon = limits
         slots, within, walls = given.paid, given.within, given.walls
         D, level, base = workspace.columns, workspace.level, workspace.base
         count, mark, lost_at, active_at = workspace.count, workspace.mark, workspace.lost, workspace.active
@@ -228,7 +229,10 @@ def explorer(linear: bool, ruled: bool) -> Any:
             group = 0
             if n_sides > 0 and met and side[n_sides - 1] == 0 and not (by_group and bound >= above):
                 group = heaviest(G[a : a + n], weight, groups[1], groups[2])
-            if (which < 0 and group == 0) or (idle > STUCK * k and kept <= FEW and in_doubt <= FEW):
+            stuck = STUCK * k
+            if ruled and in_doubt > 0 and (soon or n_small > 0) and not whitened:
+                stuck = (kept + in_doubt) // PATIENCE
+            if (which < 0 and group == 0) or (idle > stuck and kept <= FEW and in_doubt <= FEW):
                 put(small_numbers, n_small, c, h, bound)
                 copy(labels[top], small_labels[n_small])
                 n_small += 1

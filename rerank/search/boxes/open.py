@@ -211,7 +211,16 @@ class OpenBoxes:
                 each = max(work / len(share), EXTRA if few else EVALUATIONS * self.tables.size)
                 whole = each * len(share)
             values, targets = [self.value + x for x in prices], [self.target + x for x in prices]
-            limits = (values, targets, self.slack, each, whole, self.record, self.job * NAMES)
+            limits = (
+                values,
+                targets,
+                self.slack,
+                each,
+                whole,
+                self.record,
+                self.job * NAMES,
+                bool(self.unresolved or self.listed),
+            )
             shares.append((self.tables, supports, share, *limits))
             self.job += 1
         return shares

@@ -16,6 +16,8 @@ from rerank.search.workspace import LEVELS
 BEGIN, OPEN, ASKED = range(3)  # columns of ``QuotaSpace.level``
 AHEAD, BOTH, WANTED, RIVAL = range(4)  # rows of ``QuotaSpace.demands`` at a level
 FEW, PER_ROW = 2000, 64  # differences that are formed in any case, and so many more for each row that is left
+PATIENCE = 4  # pairs and rows in doubt for each split in vain, until a box is left to signs
+ROWS_OF_SIGNS = 16  # rows of lists and of quotas that are few enough for them
 NONE = -1  # what :func:`stand` answers where no weights in the box meet the quotas
 
 

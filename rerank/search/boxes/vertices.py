@@ -11,11 +11,12 @@ the same value, and few pairs.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from itertools import combinations, product
+from functools import cached_property, partial
+from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,11 @@ from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.boxes.nodes import NodeBatch
 from rerank.search.boxes.open import OpenBoxes
+from rerank.search.boxes.signs import ROUNDING, Relations
+from rerank.search.boxes.signs import largest as largest_by_signs
 from rerank.search.boxes.whole import as_whole, whole_inside
 from rerank.search.domain import Domain
+from rerank.search.exact import ExactRows
 from rerank.search.quotas import ExactQuotas, QuotasInBox
 from rerank.search.rows.choice import last_hit, number_of_pairs
 from rerank.search.rows.lines import RowLines
@@ -36,11 +40,10 @@ from rerank.search.tables import Tables, tables
 
 ONE = Fraction(1)
 Point = tuple[Fraction, ...]
-Cell = dict[Point, frozenset[int]]
 Plane = tuple[Point, Fraction]
 
+ZERO = Fraction(0)
 MOST_VERTICES = 20_000
-MOST_CELLS = 4_000  # of one box
 MOST_PAIRS = 2_000  # undecided in a box
 MOST_NEAR = 200_000  # of the rows that can matter; a box with more stays open, a point with more loses those in doubt
 ROUNDED = 1e-12  # by which a vertex that is computed may miss the one that is meant
@@ -71,7 +74,11 @@ class Exact:
     tables: Tables
     domain: Domain
     quotas: ExactQuotas | None = None
-    known: dict[int, list[Fraction]] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> ExactRows:
+        """The rows of the problem in rationals."""
+        return ExactRows(self.problem, self.domain.scale) if self.quotas is None else self.quotas.exact
 
     @property
     def epsilon(self) -> Fraction:
@@ -85,22 +92,15 @@ class Exact:
         sides = (side for row in self.problem.rows for side in row.sides())
         return [([a * s for a, s in zip(row, scale, strict=True)], side) for row, side in sides]
 
-    def difference(self, p: int) -> list[Fraction]:
-        """Scaled difference of pair ``p`` in the tables' columns, exactly."""
-        if p not in self.known:
-            self.known[p] = [self._entry(p, j) for j in range(self.problem.n_features)]
-        return self.known[p]
-
-    def _entry(self, p: int, j: int) -> Fraction:
-        """Scaled difference of pair ``p`` in column ``j``, less the margin where that is a part of it."""
-        X, low, high = self.problem.X[:, j], self.problem.low[j], self.problem.high[j]
-        ends = X[self.tables.upper[p]], X[self.tables.lower[p]], self.domain.scale[j], high, low
-        u, v, s, b, a = (Fraction(float(x)) for x in ends)
-        return (u - v) * s / (b - a) - (self.problem.epsilon.exact - self.epsilon)
+    def difference(self, p: int, features: Indices) -> Point:
+        """Scaled difference of pair ``p`` on some features, exactly, less the margin where that is a part of it."""
+        apart = self.problem.epsilon.exact - self.epsilon
+        row = self.rows.difference(int(self.tables.upper[p]), int(self.tables.lower[p]), features)
+        return tuple(x - apart for x in row) if apart else row
 
     def wins(self, p: int, v: list[Fraction], norm: Fraction = ONE) -> bool:
         """Whether ``v`` wins pair ``p``, exactly, where the margin is multiplied by ``norm``."""
-        return self._score(v, self.difference(p)) >= self.epsilon * norm
+        return self._score(v, self.difference(p, np.arange(len(v)))) >= self.epsilon * norm
 
     @staticmethod
     def _score(v: Sequence[Fraction], row: Sequence[Fraction]) -> Fraction:
@@ -119,9 +119,16 @@ class Exact:
             won[p] = self.wins(int(p), exact, Fraction(norm))
         return t.value_of(won)
 
-    def largest(self, features: Indices, centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
-        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up. No
-        value is minus infinity where no weights in the box meet the quotas.
+    def largest(
+        self,
+        features: Indices,
+        centre: Floats,
+        half: Floats,
+        floor: float = -np.inf,
+        unit: Callable[[float], float] = float,
+    ) -> tuple[float, list[Floats]] | None:
+        """Largest value in a box, in a ``unit``, and points that have it, or a bound that is no more than the floor;
+        None if that would take too long, or the time is up.
         """
         t = self.tables
         asked = None if self.quotas is None else self.quotas.inside(features, centre, half)
@@ -133,28 +140,66 @@ class Exact:
         if undecided.size > MOST_PAIRS:
             return None
         alike: dict[Point, list[int]] = {}
-        for p in undecided:
-            alike.setdefault(tuple(self._entry(int(p), j) for j in features), []).append(int(p))
+        for p in undecided.tolist():
+            alike.setdefault(self.difference(p, features), []).append(p)
         walls = [(tuple(row[j] for j in features), side) for row, side in self.walls]
         box = _Box(features, centre, half, middle > radius, undecided, alike, walls, asked)
-        plain = t.linear and not (walls or self.problem.by_sum or asked)
-        if plain and (listed := self._on_grid(box)) is not None:
-            return listed
-        points = self._points(box)
-        return None if points is None else self._best_of(box, points)
+        if asked is not None and asked.demands:
+            return self._by_signs(box, floor, unit)
+        found = self._on_grid(box) if t.linear and not (walls or self.problem.by_sum) else None
+        if found is None and (points := self._points(box)) is not None:
+            found = self._best_of(box, points)
+        return None if found is None else (unit(found[0]), found[1])
+
+    def _by_signs(self, box: _Box, floor: float, unit: Callable[[float], float]) -> tuple[float, list[Floats]] | None:
+        """As :meth:`largest` where quotas are open: pairs, rows on the weights, and quotas together."""
+        assert box.asked is not None
+        t, features, (centre, half) = self.tables, box.features, (box.centre, box.half)
+        free, orders = np.flatnonzero(half > 0), box.asked.relations(centre, half)
+        first = [same[0] for same in box.alike.values()]
+        n, m = len(first), len(first) + len(box.walls)
+        rows = np.zeros((m + len(orders.rows), features.size))
+        rows[:n], rows[m:] = t.pairs[features][:, first].T, orders.rounded or rows[m:]
+        rows[n:m] = [[float(x) for x in row] for row, _ in box.walls] or rows[n:m]
+        sides = np.r_[np.full(n, t.epsilon), [float(side) for _, side in box.walls], np.zeros(len(rows) - m)]
+        sizes = np.abs(rows[n:m]) @ (np.abs(centre) + half) + np.abs(sides[n:m])
+        rounding = np.r_[np.full(n, t.tolerance), ROUNDING * sizes, np.full(len(rows) - m, orders.tolerance)]
+
+        def exact() -> tuple[NDArray[Any], NDArray[Any]]:
+            planes = [*((row, self.epsilon) for row in box.alike), *box.walls, *((row, ZERO) for row in orders.rows)]
+            c, h = ([Fraction(x) for x in side.tolist()] for side in (centre, half))
+            found, constants = np.empty((len(planes), free.size), object), np.empty(len(planes), object)
+            for i, (row, side) in enumerate(planes):
+                found[i] = [h[j] * row[j] for j in free]
+                constants[i] = self._score(c, row) - side
+            return found, constants
+
+        signs = Relations(rows[:, free] * half[free], rows @ centre - sides, rounding, m, exact)
+        of = np.empty(box.undecided.size, np.intp)
+        for number, same in enumerate(box.alike.values()):
+            of[np.searchsorted(box.undecided, same)] = number
+
+        def worth(held: NDArray[np.bool_]) -> float:
+            won = box.sure.copy()
+            won[box.undecided] = held[of]
+            return unit(t.value_of(won))
+
+        found = largest_by_signs(signs, list(range(n, m)), worth, lambda held: orders.met(held[m:]), floor)
+        if found is None:
+            return None
+        points = np.zeros((len(found[1]), t.pairs.shape[0]))
+        points[:, features] = centre
+        for point, u in zip(points, found[1], strict=True):
+            point[features[free]] += half[free] * u
+        return found[0], list(points)
 
     def _points(self, box: _Box) -> list[list[Fraction]] | None:
         """Points of a box among which are those of largest value; None if there are too many, or the time is up."""
         free = np.flatnonzero(box.half > 0)
         if comb(len(box.alike) + len(box.walls) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
-        planes = [*((row, self.epsilon) for row in box.alike), *box.walls]
-        if box.asked is not None and box.asked.demands:
-            sides = ((row, Fraction(0)) for row in box.asked.planes())
-            points = _of_cells([*planes, *sides], box.centre, box.half, free)
-        else:
-            points = _vertices(planes, box.centre, box.half, free)
-        if points is None or current().now:
+        points = _vertices([*((row, self.epsilon) for row in box.alike), *box.walls], box.centre, box.half, free)
+        if current().now:
             return None
         return [x for x in points if all(self._score(x, row) >= side for row, side in box.walls)]
 
@@ -165,8 +210,6 @@ class Exact:
         for x in points:
             if stop.now:
                 return None
-            if box.asked is not None and not box.asked.met(x):
-                continue
             won = box.sure.copy()
             for row, same in box.alike.items():
                 won[same] = self._score(x, row) >= self.epsilon
@@ -228,13 +271,14 @@ class RowExact:
         near = self._near(w, np.zeros(w.size))
         return least if near is None else max(least, self._inner(near, near.value(w)))
 
-    def largest(self, features: Indices, centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
-        """Largest value in a box and the points that have it; None if that would take too long."""
+    def largest(
+        self, features: Indices, centre: Floats, half: Floats, floor: float = -np.inf
+    ) -> tuple[float, list[Floats]] | None:
+        """As that of :class:`Exact`."""
         c, h = np.zeros(self.domain.n_features), np.zeros(self.domain.n_features)
         c[features], h[features] = centre, half
         near = self._near(c, h)
-        found = None if near is None else near.largest(features, centre, half)
-        return None if found is None or near is None else (self._inner(near, found[0]), found[1])
+        return None if near is None else near.largest(features, centre, half, floor, partial(self._inner, near))
 
     def _inner(self, near: Exact, value: float) -> float:
         return near.tables.to_value(value) - self.lines.tables.constant
@@ -296,13 +340,6 @@ def _vertices(rows: list[Plane], centre: Floats, half: Floats, free: Indices) ->
     return [_placed(x, base, free) for x in found]
 
 
-def _of_cells(rows: list[Plane], centre: Floats, half: Floats, free: Indices) -> list[list[Fraction]] | None:
-    """A point of every cell of the same arrangement; None if there are too many."""
-    base, planes, ends = _on_free(rows, centre, half, free)
-    found = points_of_cells([plane for plane in planes if any(plane[0])], *ends)
-    return None if found is None else [_placed(x, base, free) for x in found]
-
-
 def _on_free(
     rows: list[Plane], centre: Floats, half: Floats, free: Indices
 ) -> tuple[list[Fraction], dict[Plane, None], list[list[Fraction]]]:
@@ -335,52 +372,6 @@ def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
                 factor = rows[r][i]
                 rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
     return [row[-1] for row in rows]
-
-
-def points_of_cells(planes: Sequence[Plane], low: Sequence[Fraction], high: Sequence[Fraction]) -> list[Point] | None:
-    """A point inside every cell, of every dimension, into which planes cut a box with these ends; None if they are too
-    many, or time is up.
-
-    On a cell no plane is crossed, so whatever depends on the sides of the planes alone is the same in all of it.  A
-    cell is held by its vertices with the planes through each; two vertices are joined by an edge if no third lies on
-    all planes that they share (the double description method [Fukuda1996]).
-    """
-    stop, cells = current(), _faces(low, high)
-    for number, plane in enumerate(planes, start=2 * len(low)):
-        cells = [part for cell in cells for part in _split(cell, plane, number)]
-        if len(cells) > MOST_CELLS or stop.now:
-            return None
-    return [tuple(sum(x, Fraction(0)) / len(cell) for x in zip(*cell, strict=True)) for cell in cells]
-
-
-def _faces(low: Sequence[Fraction], high: Sequence[Fraction]) -> list[Cell]:
-    """The box without its sides, its sides without their edges, and so on."""
-    found: list[Cell] = []
-    for sides in product(*(((j, 0), (j, 1), (j, 0, 1)) for j in range(len(low)))):
-        corners = product(*([(j, end) for end in ends] for j, *ends in sides))
-        found.append(
-            {
-                tuple((low, high)[end][j] for j, end in corner): frozenset(2 * j + end for j, end in corner)
-                for corner in corners
-            }
-        )
-    return found
-
-
-def _split(cell: Cell, plane: Plane, number: int) -> list[Cell]:
-    """The parts of a cell on both sides of a plane and on it."""
-    row, side = plane
-    height = {v: sum((a * x for a, x in zip(row, v, strict=True)), -side) for v in cell}
-    above, below = ([v for v in cell if sign * height[v] > 0] for sign in (1, -1))
-    if not (above and below):
-        return [cell]
-    on = {v: planes | {number} for v, planes in cell.items() if not height[v]}
-    for u, v in product(above, below):
-        shared = cell[u] & cell[v]
-        if sum(shared <= planes for planes in cell.values()) == 2:
-            share = height[u] / (height[u] - height[v])
-            on[tuple(x + share * (y - x) for x, y in zip(u, v, strict=True))] = shared | {number}
-    return [{v: cell[v] for v in above} | on, {v: cell[v] for v in below} | on, on]
 
 
 def fathom_unresolved(
@@ -425,6 +416,9 @@ def _listed(boxes: OpenBoxes, batch: NodeBatch, exact: Exact | RowExact, offer: 
     """The batch with the bounds that vertices give; until time is up."""
     stop, bounds = current(), batch.bounds.copy()
     price, features = float(boxes.prices[batch.support]), boxes.columns[batch.support]
+    floor = boxes.limit + price
+    while floor - price > boxes.limit:
+        floor = np.nextafter(floor, -np.inf)
     if boxes.axes.basis(batch.support) is not None:
         return batch
     if isinstance(exact, Exact):
@@ -434,7 +428,7 @@ def _listed(boxes: OpenBoxes, batch: NodeBatch, exact: Exact | RowExact, offer: 
             break
         if name in boxes.listed or bounds[i] - price <= boxes.limit:
             continue
-        found = exact.largest(features, batch.centres[i], batch.halves[i])
+        found = exact.largest(features, batch.centres[i], batch.halves[i], floor)
         if found is not None:
             bounds[i] = min(bounds[i], found[0])
             boxes.listed.add(name)

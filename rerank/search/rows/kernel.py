@@ -16,7 +16,7 @@ import numpy as np
 
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME, QUOTAS
 from rerank.search.boxes.pairs import allowed, beyond, copy, crossing, excluded, norms, put, widest
-from rerank.search.boxes.quotas import NONE, standing, steered
+from rerank.search.boxes.quotas import NONE, PATIENCE, ROWS_OF_SIGNS, standing, steered
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
@@ -93,7 +93,7 @@ def explorer(ruled: bool) -> Any:
         c, h, amount, balance = axes[0], axes[1], axes[3], axes[4]
         k = c.size
         numbers, labels, small_numbers, small_labels, _ = memory
-        slack, target, work_limit, smallest = limits
+        slack, target, work_limit, smallest, soon = limits
         top, n_small, boxes, next_name = counts[0], counts[1], counts[3], counts[4]
         found, aside, work = sums[0], sums[1], sums[2]
         limit = max(found + slack, target)
@@ -136,7 +136,10 @@ def explorer(ruled: bool) -> Any:
             which, upward = widest(h, smallest, crossed, amount, balance, axes[5])
             if ruled and in_doubt > 0 and (not met or left == 0):
                 which, upward = steered(quotas.amount, h, smallest, which, upward)
-            if which < 0 or (idle > STUCK * k and left <= FEW and in_doubt <= FEW):
+            stuck = STUCK * k
+            if ruled and in_doubt > 0 and (soon or n_small > 0) and given.basis.size == 0:
+                stuck = (left + in_doubt) // PATIENCE if left <= ROWS_OF_SIGNS >= in_doubt else stuck
+            if which < 0 or (idle > stuck and left <= FEW and in_doubt <= FEW):
                 put(small_numbers, n_small, c, h, bound)
                 copy(labels[top], small_labels[n_small])
                 n_small += 1
