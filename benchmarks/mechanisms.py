@@ -10,7 +10,7 @@ import argparse
 import importlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.exact.data import correlated, noisy_problem
 from benchmarks.trust.limits import processor_clock
-from rerank.problem import Problem, problem_of
+from rerank.problem import Problem, Quota, problem_of
 from rerank.search import compile_kernels, solve
 from rerank.statistics import parse
 
@@ -51,6 +51,14 @@ def whole_numbers(n: int, largest: int, statistic: str, epsilon: float) -> Probl
     gains = np.zeros(n)
     gains[np.argsort(-scores)[: n // 3]] = 1.0
     return problem_of(X, gains, parse(statistic), epsilon=epsilon)
+
+
+def opposed() -> Problem:
+    """A quota that wants rows the other way round than the value, at the default margin."""
+    rng = np.random.default_rng([77, 11, 8, 3])
+    X, gains = rng.normal(size=(8, 3)), (rng.random(8) < 0.4).astype(float)
+    problem = problem_of(X, gains, parse("mrr"))
+    return replace(problem, quotas=(Quota("A", 3, 2).of(np.flatnonzero(gains == 0)),))
 
 
 def left_open(boxes: Any, *_: Any) -> bool:
@@ -108,6 +116,13 @@ MECHANISMS = (
         "30 x 4, numbers 0 to 5, DCG@10",
         partial(whole_numbers, 30, 5, "dcg@10", 0.1),
         {"rerank.search.loop.fathom_unresolved": left_open},
+    ),
+    Mechanism(
+        "signs under quotas",
+        ("boxes/signs.py",),
+        "8 x 3, MRR, a quota against it",
+        opposed,
+        {"rerank.search.boxes.vertices.Exact._by_signs": lambda *_: None},
     ),
     Mechanism(
         "smooth climbs",

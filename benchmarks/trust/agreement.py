@@ -1,9 +1,9 @@
 """The search, every program, other solvers and whole fits against exact enumeration.
 
 Of ``N`` instances a fifth are grids with decimal margins, a third of the others is extreme (:mod:`.draws`); a tenth as
-many others are searched by rows, a tenth as many go through every program and HiGHS, a tenth as many have two features
-and up to 120 items, a tenth as many are whole fits with a shortlist, and three in a hundred become files that CBC, GLPK
-and SCIP solve.
+many others are searched by rows, a tenth as many under quotas, half of these with large margins, a tenth as many go
+through every program and HiGHS, a tenth as many have two features and up to 120 items, a tenth as many are whole fits
+with a shortlist, and three in a hundred become files that CBC, GLPK and SCIP solve.
 
 Printed by ``python -m benchmarks.trust --agreement``.
 """
@@ -24,6 +24,7 @@ from rerank.search import run
 from rerank.search.rows import choice
 from tests.cases.adversarial import adversarial
 from tests.cases.instances import Instance, draw, on_grid, with_hits
+from tests.cases.quotas import with_quotas
 from tests.oracles.comparisons import RULES, SLACK, Verdict, applicable, check_programs, check_search, stated
 from tests.oracles.oracle import optimum
 from tests.oracles.sweep import sweep
@@ -43,6 +44,7 @@ def agreement(size: int, first: int, jobs: int) -> Summary:
         named
         + over_seeds("searches", searched, size, first, jobs)
         + over_seeds("searches by rows", searched_by_rows, tenth, first, jobs)
+        + over_seeds("searches under quotas", quoted, tenth, first, jobs)
         + over_seeds("searches in the plane", swept, tenth, first, jobs)
         + over_seeds("instances with every program in HiGHS", programmed, tenth, first, jobs)
         + over_seeds("fits with a shortlist", fitted, tenth, first, jobs)
@@ -71,6 +73,15 @@ def searched_by_rows(seed: int) -> Case:
     with patch.object(choice, "by_rows", lambda *_: True), patch.object(run, "lines_by_rows", lambda _: True):
         verdict = _named(instance, check_search(instance.problem, time_limit=10.0), 10.0)
     return _case(str(instance), "rows", verdict)
+
+
+def quoted(seed: int) -> Case:
+    """The search under quotas; half of the problems have large margins, every third has a proof."""
+    problem = with_quotas(seed, n_max=5, d_max=3) if seed % 4 == 0 else with_quotas(seed, n_max=9)
+    if seed % 2:
+        problem = problem.with_epsilon(("0.1", "0.25", "0.5")[seed % 3])
+    verdict = check_search(problem, time_limit=SECONDS, proof=seed % 3 == 0)
+    return _case(f"quotas of seed {seed}", "quotas", verdict)
 
 
 def _is_open(verdict: Verdict) -> bool:

@@ -75,15 +75,15 @@ def test_the_checker_lists_what_quotas_leave_by_itself(margin: str) -> None:
 
 
 def test_the_checker_sees_orders_without_a_margin_that_is_multiplied_by_the_sum() -> None:
-    X = np.array([[1.0, 0.0], [0.7, 1.0], [0.6, 0.0], [0.5, 0.5]])  # the third leads the last by less than the margin
+    X = np.array([[0.0, 1.0], [1.0, 0.7], [0.0, 0.6], [0.5, 0.5]])  # the third leads the last by less than the margin
     problem = problem_of(X, [1, 0, 0, 0], parse("auc"), epsilon="0.2", by_sum=True, signs=[1, 1])
-    problem = replace(problem, quotas=(Quota("A", 2, 1).of(np.array([2])),))
+    problem = replace(problem, quotas=(Quota("A", 3, 1).of(np.array([2])),))
     found = solve(problem, n_jobs=1, proof=True)
     assert found.closed and verify_proof(problem, found.proof).ok
-    w = np.array([0.875, 0.125])
+    w = np.array([0.125, 1.0])
     value = float(certify(problem, w).value)
     assert value < found.value
-    forged = replace(found.proof, codes=np.zeros(2, np.uint16), weights=w, value=value, bound=value)
+    forged = replace(found.proof, codes=np.zeros(2, np.uint16), weights=w, value=value, bound=0.7)
     assert "may hold weights" in verify_proof(problem, forged).message
 
 
