@@ -66,7 +66,7 @@ class Relations:
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class DualVertex:
     """A vertex of the dual: its columns, the inverse of their matrix, and the point and bound that are its prices."""
 
     columns: list[int]  # relations; -1 - j and -1 - k - j for the sides of coordinate j
@@ -75,7 +75,7 @@ class Basis:
     t: Any
 
 
-class _TooManyError(Exception):
+class _ManyProgramsError(Exception):
     """More programs than are allowed, or time is up."""
 
 
@@ -88,7 +88,7 @@ def largest(
     """
     try:
         return _Signs(relations, worth, met, floor).searched(always)
-    except _TooManyError:
+    except _ManyProgramsError:
         return None
 
 
@@ -144,10 +144,10 @@ class _Signs:
         at = np.flatnonzero(some)
         return int(at[np.argmin(r.rows[at] @ u.astype(np.float64) + r.constants[at])])
 
-    def _possible(self, asked: list[int], basis: Basis | None) -> Basis | None:
+    def _possible(self, asked: list[int], basis: DualVertex | None) -> DualVertex | None:
         """A vertex whose point satisfies some relations; None where none does. One of a part of them may be given."""
         if self.left <= 0 or self.stop.now:
-            raise _TooManyError
+            raise _ManyProgramsError
         self.left -= 1
         rows, b = self.relations.rows, self.relations.constants
         begin = self._begun(asked, rows, np.ones(len(b))) if basis is None else basis
@@ -163,7 +163,7 @@ class _Signs:
                 return found
         return self._decided(sorted(asked), begin)
 
-    def _decided(self, asked: list[int], begin: Basis) -> Basis | None:
+    def _decided(self, asked: list[int], begin: DualVertex) -> DualVertex | None:
         """The same in rationals."""
         (rows, b), strict = self.relations.exact, np.arange(len(self.relations.rows)) >= self.relations.strict
         share = np.full(len(b), Fraction(1))
@@ -173,9 +173,11 @@ class _Signs:
             found = self._solved(asked, self._begun(asked, rows, share), rows, b, share, ZERO)
         if found is None or found.t < 0 or (not found.t and strict[asked].any()):
             return None
-        return Basis(begin.columns, begin.inverse, found.u, found.t)
+        return DualVertex(begin.columns, begin.inverse, found.u, found.t)
 
-    def _solved(self, asked: list[int], begin: Basis, rows: Any, b: Any, share: Any, pivot: Any) -> Basis | None:
+    def _solved(
+        self, asked: list[int], begin: DualVertex, rows: Any, b: Any, share: Any, pivot: Any
+    ) -> DualVertex | None:
         """The least bound on ``t``, of which each relation has a ``share``; None where doubles come to no end."""
         k, exact = self.k, not pivot
         here = np.array(asked)
@@ -190,7 +192,7 @@ class _Signs:
             spare = np.concatenate([A @ u + own - t * s, 1 - u, 1 + u])
             below = np.flatnonzero(spare < -pivot)
             if not below.size or (not exact and t < -1e-9):
-                return Basis(columns, inverse, u, t)
+                return DualVertex(columns, inverse, u, t)
             worst = int(below[0] if exact else spare.argmin())
             if worst < here.size:
                 name = asked[worst]
@@ -211,7 +213,7 @@ class _Signs:
             columns[out] = name
         return None
 
-    def _begun(self, asked: list[int], rows: Any, share: Any) -> Basis:
+    def _begun(self, asked: list[int], rows: Any, share: Any) -> DualVertex:
         """The vertex of one relation alone."""
         k, first = self.k, next(p for p in asked if share[p])
         positive, one = rows[first] >= 0, share[first] / share[first]
@@ -221,4 +223,4 @@ class _Signs:
         inverse[:k, k] = -sign * rows[first] / share[first]
         inverse[k, k] = one / share[first]
         columns = [-1 - j if up else -1 - k - j for j, up in enumerate(positive)]
-        return Basis([*columns, first], inverse, rows[first], share[first])
+        return DualVertex([*columns, first], inverse, rows[first], share[first])
