@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem
-from rerank.certificate.check.orders import ALWAYS, NEVER, Asked, holds_more
+from rerank.certificate.check.orders import ALWAYS, NEVER, Order, holds_more
 from rerank.certificate.check.pairs import Filter, SlotPairs
 from rerank.certificate.check.prices import LeafPrices
 from rerank.certificate.check.tree import Boxes, Branch, Mask, Sides, UnprovenError, halved, is_leaf
@@ -64,7 +64,7 @@ class QuotaCheck:
             D = self.exact.rounded(upper, lower, margin=False)
             self.demands.append(_Demand(upper, lower, rows.size, wanted, places - wanted, D))
 
-    def open(self, box: RationalBox, centre: Floats, half: Floats) -> tuple[list[Plane], list[Asked]]:
+    def open(self, box: RationalBox, centre: Floats, half: Floats) -> tuple[list[Plane], list[Order]]:
         """The planes on whose sides it depends in a box whether the quotas are met, and how."""
         planes: dict[Plane, int] = {}
         asked = []
@@ -78,7 +78,7 @@ class QuotaCheck:
                     numbers[p] = ALWAYS
                 elif sum(v for v in a if v > 0) > b:
                     numbers[p] = planes.setdefault((a, b), len(planes))
-            asked.append(Asked(numbers.reshape(demand.count, -1), demand.wanted, demand.room))
+            asked.append(Order(numbers.reshape(demand.count, -1), demand.wanted, demand.room))
         return list(planes), asked
 
     def refuted(self, features: Indices, centre: Floats, half: Floats) -> bool:

@@ -30,7 +30,7 @@ MOST_SIDES = 6  # dimensions of a box
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Order:
     """What a quota asks in a box: ``wanted`` rows of which no more than ``room`` others are at their score or above."""
 
     numbers: Indices  # (rows, others): of the plane that says a row is above another
@@ -39,7 +39,7 @@ class Asked:
 
 
 def holds_more(
-    box: RationalBox, lost: NDArray[np.int64], open_: Indices, orders: tuple[list[Plane], list[Asked]], limit: Fraction
+    box: RationalBox, lost: NDArray[np.int64], open_: Indices, orders: tuple[list[Plane], list[Order]], limit: Fraction
 ) -> bool:
     """Whether there are such weights; ``lost`` (S,) counts hold in the box, and the pairs ``open_`` are not among them.
     UnprovenError when there are too many polytopes.
@@ -53,7 +53,7 @@ class _Orders:
         box: RationalBox,
         lost: NDArray[np.int64],
         open_: Indices,
-        orders: tuple[list[Plane], list[Asked]],
+        orders: tuple[list[Plane], list[Order]],
         limit: Fraction,
     ) -> None:
         self.box, self.lost, self.open, self.limit, self.asked = box, lost, open_, limit, orders[1]
