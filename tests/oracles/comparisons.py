@@ -60,7 +60,7 @@ def check_search(problem: Problem, oracle: Oracle | None = None, **options: Any)
     w = np.asarray(found.weights, dtype=np.float64)
     if most is None:
         return Verdict((f"weights {w.tolist()}, though none are allowed",))
-    mine, theirs = objective_at(problem, w), certify(problem, w).value
+    mine, theirs = objective_at(problem, _of_size_one(problem, w)), certify(problem, w).value
     room = _room(most)
     bad = [f"weights {w.tolist()} {what}" for what in _broken_rules(problem, w)]
     if mine != theirs:
@@ -180,9 +180,17 @@ def _optimum(problem: Problem, rule: Rule = "value") -> Fraction | None:
     return None if found is None else found.value
 
 
-def _broken_rules(problem: Problem, w: np.ndarray) -> list[str]:
+def _of_size_one(problem: Problem, w: np.ndarray) -> tuple[Fraction, ...]:
+    """Free weights whose largest is above 1 divided by it, as the margin counts them."""
     exact = tuple(Fraction(float(v)) for v in w)
+    largest = max(map(abs, exact), default=Fraction(0))
+    return exact if problem.anchored or problem.by_sum or largest <= 1 else tuple(v / largest for v in exact)
+
+
+def _broken_rules(problem: Problem, w: np.ndarray) -> list[str]:
+    exact, largest = _of_size_one(problem, w), np.abs(w).max(initial=0.0)
     bad = [] if allowed(problem, exact) else ["break a limit, a sign, a row, or have too many non-zeros"]
-    if not problem.anchored and w.any() and np.abs(w).max() != 1:
-        bad.append("are not on the surface of the cube")
+    whole = 1 < largest <= 2**20 and (w == np.rint(w)).all()
+    if not problem.anchored and largest not in (0, 1) and not whole:
+        bad.append("are neither on the surface of the cube nor whole numbers")
     return bad if quotas.meets(problem, exact) else [*bad, "miss a quota"]

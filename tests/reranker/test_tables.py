@@ -325,7 +325,7 @@ def test_names_of_columns_may_come_and_go_without_a_remark(first_stage, tmp_path
 def test_a_score_beyond_all_numbers_is_one_sentence():
     rng = np.random.default_rng(0)
     X = 1e-300 * rng.normal(size=(N, 3))
-    y = (X[:, 0] > 0).astype(int)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
     est = Reranker("dcg@5", solver="search", node_limit=0, n_candidates=30).fit(X, y)
     assert est.predict(X * 1e250).size == N
     for ask in (est.predict, est.rank, est.decision_function):

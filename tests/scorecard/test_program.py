@@ -162,8 +162,9 @@ def test_every_family_of_a_model_is_stated_in_the_docstring():
     some = {"points": [[-2, 1, 5], [-1, 1], [1], [-1, 2]], "size": 3, "columns": [0, 0, 1, 1], "max_columns": 1}
     rules = {"needs": [([0], [1]), ([1], [0]), (None, [0, 2])], "apart": [(0, 2)]}
     built = set()
-    for one in (True, "monotone"):
-        model = cards.build(X, y, cards.CardRules(**rules, one_per_column=one, **some), people=people, least_area=0.1)
+    for one, total in ((True, None), ("monotone", 4)):
+        own = cards.CardRules(**rules, one_per_column=one, max_total=total, **some)
+        model = cards.build(X, y, own, people=people, least_area=0.1)
         program = compile_model(model)
         assert all(re.fullmatch(r"[A-Za-z]{1,2}[\d_a-z]*", name) for name in program.columns + program.rows)
         built |= {block.name for block in model.component_objects(pyo.Constraint) if len(block)}

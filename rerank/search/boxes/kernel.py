@@ -50,6 +50,7 @@ from rerank.search.workspace import LEVELS, LISTS, RUNS, SIZE, START
 
 STUCK = 5  # splits a feature that decide nothing, after which a box is unresolved,
 FEW = 16  # if no more pairs, and rows of quotas, than this are undecided in it; exact arithmetic fathoms it then
+LEAST_MARGIN = 1e-9  # with a smaller one some boxes come down to the pads of cuts, and stay open
 AGAIN = 0.7  # of a box, after a cut: if no more is left, it is explored again before it is split
 WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to the next
 
@@ -90,7 +91,7 @@ def explorer(linear: bool, ruled: bool) -> Any:
         margin = given.epsilon
         whitened = given.basis.size > 0
         n_sides, record, quotas = side.size, splits.shape[0] > 0, workspace.quotas
-        cuts = linear and not record and given.spacing == 0.0  # on a grid ends of boxes have to lie on it
+        cuts = linear and not record and given.spacing == 0.0 and given.epsilon > 1e-9  # on a grid
         top, n_small, n_splits, boxes, next_name = counts[0], counts[1], counts[2], counts[3], counts[4]
         found, aside, work = sums[0], sums[1], sums[2]
         limit = max(found + slack, target)
