@@ -329,12 +329,14 @@ class SearchRun:
         low, high = domain.lower, domain.upper
         whitened = any(basis is not None for basis in boxes.axes.bases.values())
         if self.left_out is None and not (boxes.unexplored or boxes.passed_over or whitened):
-            low = high = domain.unchanged if boxes.weights is None else boxes.best
+            best = domain.unchanged if boxes.weights is None else boxes.best
+            low = high = best / (max(1.0, np.abs(best).max()) if self.problem.directions_count else 1.0)
             for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
                 features = boxes.columns[batch.support]
                 below, above = np.zeros(low.size), np.zeros(low.size)
                 below[features] = (batch.centres - batch.halves).min(axis=0)
                 above[features] = (batch.centres + batch.halves).max(axis=0)
                 low, high = np.minimum(low, below), np.maximum(high, above)
+            low, high = np.maximum(low, domain.lower), np.minimum(high, domain.upper)  # boxes are padded
         ends = domain.weights(low), domain.weights(high)
         return np.minimum(*ends), np.maximum(*ends)
