@@ -98,7 +98,7 @@ class Proof:
     version : int
         Version of the format.
     multipliers : int64 (m,)
-        Those of the priced leaves, in their order (:func:`unpacked`).
+        Those of the priced leaves, in their order (``unpacked``).
     circuits : Circuits or None
         They show the bound, if there are any; there are no supports, lines and codes then.
     """
