@@ -213,7 +213,7 @@ class Card(Readable):
         return missed(self.questions, with_gaps(as_table(X), self.special)).size
 
     def told(self, X: Any, levels: Mapping[str, Sequence[str]], rows: Sequence[Any]) -> list[str]:
-        """Sentences on rows of a table (n, d) that miss a value, and on levels that the fit had not; ``rows`` names rows."""
+        """Sentences on rows of a table (n, d) that miss a value, and on new levels; ``rows`` names rows."""
         return notes_on_rows(self.questions, levels, with_gaps(as_table(X), self.special), rows)
 
     def risk(self, totals: ArrayLike) -> NDArray[np.float64]:
