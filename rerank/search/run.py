@@ -329,8 +329,7 @@ class SearchRun:
         low, high = domain.lower, domain.upper
         whitened = any(basis is not None for basis in boxes.axes.bases.values())
         if self.left_out is None and not (boxes.unexplored or boxes.passed_over or whitened):
-            best = domain.unchanged if boxes.weights is None else boxes.best
-            low = high = best / (max(1.0, np.abs(best).max()) if self.problem.directions_count else 1.0)
+            low = high = boxes.best if boxes.weights is not None and boxes.weights.any() else domain.unchanged
             for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
                 features = boxes.columns[batch.support]
                 below, above = np.zeros(low.size), np.zeros(low.size)

@@ -91,7 +91,8 @@ def explorer(linear: bool, ruled: bool) -> Any:
         margin = given.epsilon
         whitened = given.basis.size > 0
         n_sides, record, quotas = side.size, splits.shape[0] > 0, workspace.quotas
-        cuts = linear and not record and given.spacing == 0.0 and given.epsilon > 1e-9  # on a grid
+        cuts = linear and not record and margin > LEAST_MARGIN
+        cuts = cuts and given.spacing == 0.0  # on a grid ends of boxes have to lie on it
         top, n_small, n_splits, boxes, next_name = counts[0], counts[1], counts[2], counts[3], counts[4]
         found, aside, work = sums[0], sums[1], sums[2]
         limit = max(found + slack, target)
