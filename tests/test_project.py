@@ -189,6 +189,7 @@ FOREIGN = [
     r"/(wo" r"rk|op" r"t|tm" r"p)/\w",
     r"py" r"pi\.org|python" r"hosted|index" r"[-_]url|registry\.\w+\.",
     r"\biss" r"ues? #?\d{1,2}\b",
+    r"^[<>]{7} ",  # a merge that was left half done
     r"\b(Cla" r"ude|Anth" r"ropic|Chat" r"GPT|Copi" r"lot)\b",
 ]
 
