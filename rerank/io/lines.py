@@ -142,7 +142,7 @@ def no_number(path: Path, line: int, column: str, text: str) -> InputError:
     shown = text.strip()[:40]
     if shown.lower() in MISSING:
         found = f"column {column} has no value ({shown!r})" if shown else f"column {column} is empty"
-        return wrong(path, line, found, "fill the value in, or drop the row; a fit can do without the column, too")
+        return wrong(path, line, found, "fill the value in, or drop the row")
     if not is_number(text):
         found = f"column {column} holds {shown!r} where a number is expected"
         return wrong(path, line, found, "correct it, or leave that column out")
