@@ -58,7 +58,7 @@ def test_proofs_that_fail(folder):
     assert "missing" in check("short.npz", code=5)[0]["proof"]["recomputed"]
     # A proof of a weaker bound holds, but is not what the model claims.
     faces = sum(2 * s.size for s in proof.supports)
-    weak = replace(proof, bound=100.0, codes=proof.codes[:faces] * 0 + LEAF)
+    weak = replace(proof, bound=100.0, codes=proof.codes[:faces] * 0 + LEAF, multipliers=proof.multipliers[:0])
     save_proof(weak, "weak.npz")
     checks, _ = check("weak.npz", code=5)
     assert checks["proof"]["holds"] and not checks["bound is the proof's"]["holds"]
