@@ -62,7 +62,7 @@ def make_nodes(first: Any, after: Any, start: Any, parts: int) -> Any:
     return nodes[:, :found].copy(), at
 
 
-@kept(passes=5)
+@kept(passes=13)
 def margins(by_score: Any, group: Any, start: Any, place: Any, p: Any) -> Any:
     """The rows by list and score, their places in the layout, and their margins ``above`` and ``below``. ``above`` is
     how many rows of the list score less than ``p_i + 1``, ``below`` how many score at most ``p_i - 1``. Both come from
@@ -123,7 +123,7 @@ def split(c: int, h: int, z: Any, above: Any, below: Any, to: Any, bits: Any, en
         left += 1 - bit
 
 
-@kept(passes=5)
+@kept(passes=15)
 def counts(nodes: Any, first: Any, order: Any, found: Any, weight: Any, p: Any, sums: Any) -> None:
     """For every row, in ``sums`` (3, m): the weight of its partners above, of those below, and ``sum weight p`` of all.
     ``found`` are the rows by list and score and what :func:`margins` says of them; ``order`` has the row of each place
@@ -215,7 +215,7 @@ def _count_leaf(first: Any, z: Any, above: Any, w: Any, q: Any, up: Any, down: A
             both[j] += hit * q[k]
 
 
-@kept(passes=5)
+@kept(passes=20)
 def record(nodes: Any, size: int, first: Any, order: Any, found: Any) -> Any:
     """Bits and ends of ``size`` entries, node after node, tables of small leaves, and the rows as :func:`sums` ends.
     ``found`` and ``order`` are those of :func:`counts`. In a table 1 stands for a partner above, -1 for one below.
