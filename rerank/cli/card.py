@@ -455,9 +455,11 @@ def _fitted(fit: Mapping[str, Any]) -> str:
         proof = "proved to be the best of the cards that were allowed"
     elif math.isfinite(fit["bound"]):
         proof = f"and no card that was allowed has more than {rounded_up(fit['bound'])}"
-    after = "" if fit["corrected"] is None else f"; corrected for the choice of the card, {four(fit['corrected'])}"
-    value = f"{amount(fit['statistic'], fit['value'])} on the rows of the fit, {proof}{after}, as the file says."
-    return " ".join([value, *fit.get("notes", ())])
+    value = amount(fit["statistic"], fit["value"])
+    if fit["corrected"] is not None:
+        leading = amount(fit["statistic"], fit["corrected"])
+        value = f"{leading}, corrected for the choice of the card; {four(fit['value'])}"
+    return " ".join([f"{value} on the rows of the fit, {proof}, as the file says.", *fit.get("notes", ())])
 
 
 def _points(text: str) -> Any:

@@ -61,16 +61,21 @@ def _how_good(
     least = float(exact(stat, rows, totals, "pessimistic"))
     relevant, other = sum(one.relevant for one in here.totals), sum(one.other for one in here.totals)
     (ks, at), both = separation(here.totals), gini(here.totals)
+    counts = [[(one.total, one.relevant, one.other) for one in card.totals] for card in (known, here)]
+    own = known is not here and counts[0] == counts[1]
     told = [
-        f"{amount(stat, value)} on {relevant + other:g} rows, {relevant:g} of them relevant.",
+        f"{amount(stat, value)} on {relevant + other:g} rows, {relevant:g} of them relevant"
+        + (", as many of each total as in the fit." if own else "."),
         f"Gini {four(both)} (twice the AUC of all rows, less 1); KS {four(ks)}, at totals from {at} up.",
         "Rows of equal totals count in expectation over their orders"
         + (f"; with tied rows against the relevant ones it is {four(least)}." if least < value else "."),
     ]
     good: list[Part] = [text(*told)]
     if fitted is not None:
-        seen = "The number on these rows is evidence only if the fit has not seen them."
-        good += [text(fitted), text(seen, small=True)]
+        seen = (
+            [] if own else [text("The number on these rows is evidence only if the fit has not seen them.", small=True)]
+        )
+        good = [text(fitted), *good] if own else [*good, text(fitted), *seen]
     return good, {"value": value, "gini": both, "ks": ks}
 
 

@@ -155,10 +155,10 @@ def on_one_screen(found: RankedTable, told: Description) -> list[Part]:
     known = result.evidence is not None and result.evidence.expected is not None
     leads = known and (own or found.lead is None)
     here = f"{'On these rows, which are those of the fit: ' if own else ''}{answer(found, kept=not leads)}"
-    first, then = (told.answer, here) if leads else (here, told.answer)
-    note = "The fit counts by out-of-fold scores of the first stage, so its numbers differ from those above."
+    first, then = (told.answer, "" if own else here) if leads else (here, told.answer)
+    note = "The picture is of the list itself, whose scores come from models that have seen these rows."
     said = [then, told.on_fit, *([] if " have more" in then + told.on_fit else told.proof[:1])]
-    said += [note] if own and result.folds and found.est.reranks_ else []
+    said += [note] if own and result.folds else []
     beware = [text(one) for one in of_kind(result.notes, LEAK)]
     lines = [Words(first, strong=True), *beware, text(*held_out_line(found, told)), text(*filter(None, said))]
     return [Beside(lines, [Picture(lambda: both_lists(found))])]

@@ -113,19 +113,18 @@ class CardResult(Readable):
                 f"Not proved: {known}; {self.bounded:,} of {self.sets:,} sets of questions were bounded in "
                 f"{self.seconds:.2g} s."
             )
-        found: list[Part] = [
-            Words(f"{amount(self.statistic, self.value)} on the rows of the fit.", strong=True),
-            Words(proof),
-        ]
-        if self.held_out is not None and self.held_out.value is None:
-            found.append(Words(self.told[-1]))
-        elif self.held_out is not None:
-            found.append(
-                Words(
-                    f"Corrected for the choice of questions and points ({self.held_out.refits} "
-                    f"{self.held_out.method}): {four(self.held_out.value or 0.0)}."
-                )
+        own, held = "on the rows of the fit", self.held_out
+        if held is None or held.value is None:
+            first = f"{amount(self.statistic, self.value)} {own}."
+        else:
+            how = f"{held.refits} {held.method}"
+            first = (
+                f"{amount(self.statistic, held.value)}, corrected for the choice of questions and points ({how}); "
+                f"{four(self.value)} {own}."
             )
+        found: list[Part] = [Words(first, strong=True), Words(proof)]
+        if held is not None and held.value is None:
+            found.append(Words(self.told[-1]))
         if self.pessimistic < self.value:
             found.append(Words(f"With tied rows against the relevant ones it is {four(self.pessimistic)}.", small=True))
         return [*found, Items(self.notes)] if self.notes else found

@@ -70,13 +70,20 @@ def test_a_fit_is_that_of_python(folder):
 
 def test_what_is_printed_has_value_proof_and_card(folder):
     done = fit("--validation", "3")
-    assert re.search(r"AUC 0\.\d+ on the rows of the fit\.\nProved: no card", done.stdout)
-    assert "Corrected for the choice" in done.stdout and str(Card.of("card.json")) in done.stdout
+    first = r"AUC 0\.\d+, corrected for the choice .*; 0\.\d+ on the rows of the fit\.\nProved: no card"
+    assert re.search(first, done.stdout) and str(Card.of("card.json")) in done.stdout
     assert "Written to card.json." in done.stderr
     shown = run("card", "show", "card.json").stdout
     assert (
         "proved to be the best" in shown and "corrected for the choice" in shown and str(Card.of("card.json")) in shown
     )
+    pages = dict[str, str]()
+    for name in ("old.csv", "new.csv"):
+        run("card", "report", "card.json", name, *LABEL, "-o", "page.html")
+        pages[name] = words((folder / "page.html").read_text())
+    own, seen = "as many of each total as in the fit", "only if the fit has not seen them"
+    assert own in pages["old.csv"] and pages["old.csv"].index("corrected for") < pages["old.csv"].index(own)
+    assert own not in pages["new.csv"] and seen in pages["new.csv"] and seen not in pages["old.csv"]
     fit("-o", "card.csv")
     assert Card.of("card.csv").points == Card.of("card.json").points
     assert "risk" not in run("card", "show", "card.csv").stdout
