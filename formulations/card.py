@@ -380,7 +380,7 @@ def _add_points(model: pyo.ConcreteModel, domains: Sequence[Sequence[int]]) -> N
 
     model.points_least = family((j, linear((-1, w[j]), *sides(j, 0, 0)) <= 0) for j, whole in ranges.items() if whole)
     model.points_most = family(
-        (j, linear((1, w[j]), *((-a, one) for a, one in sides(j, -1, -1))) <= 0) for j, whole in ranges.items() if whole
+        (j, linear((1, w[j]), *((-a, x) for a, x in sides(j, -1, -1))) <= 0) for j, whole in ranges.items() if whole
     )
     chosen = [j for j, whole in ranges.items() if not whole]
     if chosen:
@@ -416,7 +416,7 @@ def _add_questions(model: pyo.ConcreteModel, card: CardRules, n: int) -> None:
     names = np.arange(n) if card.columns is None else np.asarray(card.columns)
     if names.shape != (n,):
         raise FormulationError(f"columns has shape {names.shape}; give one entry for each of {n} questions.")
-    _add_columns(model, card, [np.flatnonzero(names == one).tolist() for one in np.unique(names)])
+    _add_columns(model, card, [np.flatnonzero(names == name).tolist() for name in np.unique(names)])
 
 
 def _asked(model: pyo.ConcreteModel, questions: Iterable[int], factor: float = 1) -> list[Term]:

@@ -72,7 +72,7 @@ class _Parser:
 
     def read(self, content: bytes) -> Program:
         readers = self._objsense, self._rows, self._columns, self._bounds
-        sections: dict[str, Callable[[list[str]], None]] = {one.__name__[1:].upper(): one for one in readers}
+        sections: dict[str, Callable[[list[str]], None]] = {reader.__name__[1:].upper(): reader for reader in readers}
         sections["RHS"] = lambda words: self._take(words, self.rhs, "right-hand sides")
         sections["RANGES"] = lambda words: self._take(words, self.ranges, "ranges")
         section = ""

@@ -208,10 +208,10 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
         if i in layout.ranges
     }
     ahead: dict[tuple[int, int], bool] = {}
-    for d, one in enumerate(layout.quotas):
-        own = {(d, i): sum(not won[i, k] for k in one.others) <= one.room for i in one.ahead}
-        if sum(own.values()) < one.wanted:
-            return Assignment(None, f"quota_count[{d}]: {sum(own.values())} rows are ahead, {one.wanted} are asked for")
+    for d, quota in enumerate(layout.quotas):
+        own = {(d, i): sum(not won[i, k] for k in quota.others) <= quota.room for i in quota.ahead}
+        if sum(own.values()) < quota.wanted:
+            return Assignment(None, f"quota_count[{d}]: {sum(own.values())} rows are ahead of {quota.wanted} asked for")
         ahead |= own
     return Assignment(begun.values | named("r", below) | named("t", climbed(layout.ladders, below)) | named("p", ahead))
 
@@ -266,7 +266,7 @@ def _layout(instance: Instance) -> ResolvedRankLayout:
     nonzeros = nonzeros_bound(instance, wins, 3 if paper else 2, len(ranks["gains"])) + 2 * len(mutual)
     nonzeros += 2 * (len(maybe_above) + len(lower_gain) + len(later))
     quotas = _quotas(instance)
-    nonzeros += sum(len(one.ahead) * (len(one.others) + 2) for one in quotas)
+    nonzeros += sum(len(quota.ahead) * (len(quota.others) + 2) for quota in quotas)
     return ResolvedRankLayout(
         instance,
         wins,
@@ -306,18 +306,18 @@ def _open_pairs(z: Any, coefficient: float, pairs: Iterable[Pair]) -> list[Term]
 
 def _add_quotas(model: pyo.ConcreteModel, layout: ResolvedRankLayout) -> None:
     """``p`` is 1 when row i stands ahead of enough others for the quota."""
-    model.p = p = pyo.Var([(d, i) for d, one in enumerate(layout.quotas) for i in one.ahead], domain=pyo.Binary)
+    model.p = p = pyo.Var([(d, i) for d, quota in enumerate(layout.quotas) for i in quota.ahead], domain=pyo.Binary)
     model.quota_place = family(
         (
             (d, i),
-            linear(*_open_pairs(model.z, 1, ((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
-            >= -sum(layout.state[i, k] == WON for k in one.others),
+            linear(*_open_pairs(model.z, 1, ((i, k) for k in quota.others)), (quota.room - len(quota.others), p[d, i]))
+            >= -sum(layout.state[i, k] == WON for k in quota.others),
         )
-        for d, one in enumerate(layout.quotas)
-        for i in one.ahead
+        for d, quota in enumerate(layout.quotas)
+        for i in quota.ahead
     )
     model.quota_count = family(
-        (d, linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted) for d, one in enumerate(layout.quotas)
+        (d, linear(*((1, p[d, i]) for i in quota.ahead)) >= quota.wanted) for d, quota in enumerate(layout.quotas)
     )
 
 

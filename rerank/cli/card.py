@@ -350,7 +350,7 @@ def _codes(given: list[str] | None) -> dict[str, list[float | str]] | None:
     from rerank.io.lines import is_number
 
     found: dict[str, list[float | str]] = {}
-    for name, code in (_split(one, "--special", "income=999999") for one in given or ()):
+    for name, code in (_split(text, "--special", "income=999999") for text in given or ()):
         found.setdefault(name, []).append(float(code) if is_number(code) else code)
     return found or None
 
@@ -361,7 +361,7 @@ def _class_weight(given: str | None, table: Table) -> dict[str, float] | str | N
 
     if given is None or given == "balanced":
         return given
-    pairs = [_split(one, "--class-weight", "yes=3,no=1") for one in given.split(",")]
+    pairs = [_split(text, "--class-weight", "yes=3,no=1") for text in given.split(",")]
     if wrong := [own for _, own in pairs if not is_number(own)]:
         raise InputError(f"--class-weight has {wrong[0]!r} for a number; write one such as yes=3,no=1.")
     words = {} if table.labels is None else {str(table.labels.negative): "0", str(table.labels.positive): "1"}
@@ -389,10 +389,10 @@ def _kinds_of(questions: Sequence[Question]) -> Kinds:
     from rerank.io.columns import ColumnKind
     from rerank.io.lines import TRUTH
 
-    kinds = {one.column: ColumnKind(texts=False) for one in questions if one.sides}
+    kinds = {question.column: ColumnKind(texts=False) for question in questions if question.sides}
     for question in questions:
         name, known = question.column, kinds.get(question.column)
-        named = {one for one in question.levels if isinstance(one, str) and one not in TRUTH}
+        named = {level for level in question.levels if isinstance(level, str) and level not in TRUTH}
         if named and (known is None or known.texts):
             kinds[name] = ColumnKind(texts=True, known=(known.known if known else frozenset()) | named)
     return kinds
@@ -443,7 +443,7 @@ def _body(card: Card) -> dict[str, Any]:
     from rerank.scorecard.files import TOTAL
 
     asked = {"questions": [str(question) for question in card.questions], "points": list(card.points)}
-    return asked | {"cut": card.cut, "totals": [dict(zip(TOTAL, one)) for one in card.totals]}
+    return asked | {"cut": card.cut, "totals": [dict(zip(TOTAL, total)) for total in card.totals]}
 
 
 def _fitted(fit: Mapping[str, Any]) -> str:

@@ -59,9 +59,9 @@ def _how_good(
 
     value, totals = later(stat, known, rows), known.total(rows.X)
     least = float(exact(stat, rows, totals, "pessimistic"))
-    relevant, other = sum(one.relevant for one in here.totals), sum(one.other for one in here.totals)
+    relevant, other = sum(total.relevant for total in here.totals), sum(total.other for total in here.totals)
     (ks, at), both = separation(here.totals), gini(here.totals)
-    counts = [[(one.total, one.relevant, one.other) for one in card.totals] for card in (known, here)]
+    counts = [[(total.total, total.relevant, total.other) for total in card.totals] for card in (known, here)]
     own = known is not here and counts[0] == counts[1]
     told = [
         f"{amount(stat, value)} on {relevant + other:g} rows, {relevant:g} of them relevant"
@@ -92,13 +92,13 @@ def _risks(known: Card, here: Card) -> list[Part]:
     from rerank.scorecard.card import wilson
     from rerank.scorecard.figures import net_benefit
 
-    risk = known.risk([one.total for one in here.totals])
-    p, q = np.array([(one.relevant, one.other) for one in here.totals]).T
+    risk = known.risk([total.total for total in here.totals])
+    p, q = np.array([(total.relevant, total.other) for total in here.totals]).T
     at = np.linspace(0.0, min(MOST_RISK, 1.3 * float(risk.max())), STEPS)
     worth, every = net_benefit(risk, p, q, at), net_benefit(np.ones(risk.size), p, q, at)
     levels, which = np.unique(risk, return_inverse=True)
     rows, hits = np.bincount(which, p + q), np.bincount(which, p)
-    ends = np.array([wilson(*one) for one in zip(hits.tolist(), rows.tolist())])
+    ends = np.array([wilson(*pair) for pair in zip(hits.tolist(), rows.tolist())])
     explained = (
         "Net benefit: relevant rows per row that are found by acting on all rows of at least a risk, less the others "
         "acted on, each weighed by the odds of that risk. A card is of use where it is above both acting on all and on "
@@ -166,13 +166,13 @@ def _meanings(card: Card, here: Card) -> list[Part]:
 
     known = bool(card.totals)
     lines = [["total", "rows", "relevant", "share", "95 % interval", *(["risk, by the card"] if known else [])]]
-    risks = card.risk([one.total for one in here.totals]).tolist() if known else [None] * len(here.totals)
+    risks = card.risk([total.total for total in here.totals]).tolist() if known else [None] * len(here.totals)
     outside = 0
-    for one, risk in zip(here.totals, risks):
-        rows = one.relevant + one.other
-        low, high = wilson(one.relevant, rows)
+    for total, risk in zip(here.totals, risks):
+        rows = total.relevant + total.other
+        low, high = wilson(total.relevant, rows)
         outside += risk is not None and not low <= risk <= high
-        cells = [str(one.total), f"{rows:g}", f"{one.relevant:g}", percent(one.relevant / rows)]
+        cells = [str(total.total), f"{rows:g}", f"{total.relevant:g}", percent(total.relevant / rows)]
         lines.append([*cells, f"{percent(low)} to {percent(high)}", *([] if risk is None else [percent(risk)])])
     parts: list[Part] = [Cells(lines[: MOST_LINES + 1], ("right",) * len(lines[0]), named=True)]
     if len(lines) > MOST_LINES + 1:

@@ -76,7 +76,7 @@ def warnings_as_lines(kind: type[Warning], others: bool = False) -> Iterator[Non
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", kind)
         yield
-    for text in dict.fromkeys(str(one.message) for one in caught if others or issubclass(one.category, kind)):
+    for text in dict.fromkeys(str(each.message) for each in caught if others or issubclass(each.category, kind)):
         say(text)
 
 

@@ -291,12 +291,12 @@ def doctor(as_json: AsJson = False) -> None:
         answer({"versions": found, "solvers": solvers})
         return
     fields = ("name", "version", "licence", "how")
-    cells = [[str(one[field]) for field in fields] for one in solvers if one["found"]]
+    cells = [[str(solver[field]) for field in fields] for solver in solvers if solver["found"]]
     tell("  ".join(f"{name} {version}" for name, version in found.items()))
     tell(as_text([Cells([("solver", "version", "licence", "reached by"), *cells], ("left",) * 4)]))
-    for one in solvers:
-        if not one["found"]:
-            tell(f"{one['name']} was not found: {one['install']}")
+    for solver in solvers:
+        if not solver["found"]:
+            tell(f"{solver['name']} was not found: {solver['install']}")
 
 
 RUNS = (".run", ".trec", ".res")
@@ -377,7 +377,7 @@ def _write(target: Path, table: Table, label: str | None, raw_ids: bool) -> None
 
     if target.suffix.lower() == ".csv":
         write_csv(target, table, label=label or "target", raw_ids=raw_ids)
-        inputs.tell_apostrophes([one for ids in (table.ids, table.qid) if ids is not None for one in ids], raw_ids)
+        inputs.tell_apostrophes([entry for ids in (table.ids, table.qid) if ids is not None for entry in ids], raw_ids)
     elif target.suffix.lower() != ".qrels":
         write_svmlight(target, table)
     elif table.y is None:

@@ -67,17 +67,17 @@ def flag_of(name: str) -> str:
 def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
     """A command gets the options of a fit by parameter as ``given``; with ``unset`` only those that the user gives."""
 
-    def made(name: str, one: Spelling) -> Parameter:
-        kind: Any = one.kind | None if unset else one.kind
-        told: Any = Annotated[kind, typer.Option(*one.names, help=one.help)]
-        default = None if unset else one.default
+    def made(name: str, spelling: Spelling) -> Parameter:
+        kind: Any = spelling.kind | None if unset else spelling.kind
+        told: Any = Annotated[kind, typer.Option(*spelling.names, help=spelling.help)]
+        default = None if unset else spelling.default
         return Parameter(GIVEN + name, Parameter.KEYWORD_ONLY, default=default, annotation=told)
 
     def packed(values: dict[str, Any]) -> dict[str, Any]:
         given = {name.removeprefix(GIVEN): value for name, value in values.items()}
         return {name: value for name, value in given.items() if not unset or value is not None}
 
-    derived = [made(name, one) for name, one in spellings(options).items()]
+    derived = [made(name, spelling) for name, spelling in spellings(options).items()]
     return lambda command: _extended(command, "given", derived, packed)
 
 
@@ -86,15 +86,15 @@ def _extended(
 ) -> Callable[..., Answer]:
     """The command with some parameters in place of one, which gets their values."""
     own = signature(command, eval_str=True).parameters.values()
-    each = [made if one.name == name else [one.replace(kind=Parameter.KEYWORD_ONLY)] for one in own]
-    shown = Signature([one for some in each for one in some])
+    each = [made if parameter.name == name else [parameter.replace(kind=Parameter.KEYWORD_ONLY)] for parameter in own]
+    shown = Signature([parameter for some in each for parameter in some])
 
     @functools.wraps(command)
     def run(**values: Any) -> Answer:
-        taken = {one.name: values.pop(one.name) for one in made}
+        taken = {parameter.name: values.pop(parameter.name) for parameter in made}
         return command(**values, **{name: packed(taken)})
 
-    run.__annotations__ = {one.name: one.annotation for one in shown.parameters.values()}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown.parameters.values()}
     run.__signature__ = shown  # type: ignore[attr-defined]
     return run
 

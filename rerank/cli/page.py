@@ -159,7 +159,7 @@ def on_one_screen(found: RankedTable, told: Description) -> list[Part]:
     note = "The picture is of the list itself, whose scores come from models that have seen these rows."
     said = [then, told.on_fit, *([] if " have more" in then + told.on_fit else told.proof[:1])]
     said += [note] if own and result.folds else []
-    beware = [text(one) for one in of_kind(result.notes, LEAK)]
+    beware = [text(note) for note in of_kind(result.notes, LEAK)]
     lines = [Words(first, strong=True), *beware, text(*held_out_line(found, told)), text(*filter(None, said))]
     return [Beside(lines, [Picture(lambda: both_lists(found))])]
 
@@ -259,11 +259,11 @@ def the_list(found: RankedTable, beside: Cols) -> Section:
     rows = est.state_.columns.rows(table.X)
     why = est.state_.reasons(rows, table.qid, np.array(order, dtype=np.intp))
     columns = _about_rows(found, order, beside)
-    named = any(one.columns for one in why)
+    named = any(reason.columns for reason in why)
     if named:
         columns["moved most by" if est.reranks_ else "score most due to"] = (
             "left",
-            [_columns_moved(one) for one in why],
+            [_columns_moved(reason) for reason in why],
         )
     cells = [[*columns], *map(list, zip(*(values for _, values in columns.values())))]
     shown = Cells(cells, [side for side, _ in columns.values()], True, depth if table.qid is None else None, named)
@@ -288,11 +288,11 @@ def _about_rows(found: RankedTable, order: list[int], beside: Cols) -> dict[str,
     scores = scores_shown(found.est, table)[order]
     largest = float(abs(scores).max())
     digits = 6 if largest == 0 else min(max(5 - floor(log10(largest)), 0), 9)
-    columns["score"] = ("right", [f"{one:.{digits}f}" for one in scores])
+    columns["score"] = ("right", [f"{score:.{digits}f}" for score in scores])
     if before is not None and found.est.reranks_:
         columns["before"] = ("right", [int(before[row]) for row in order])
     if table.y is not None:
-        labels = ["" if one <= 0 else "yes" if one == 1 else f"grade {one:g}" for one in table.y[order]]
+        labels = ["" if label <= 0 else "yes" if label == 1 else f"grade {label:g}" for label in table.y[order]]
         columns["relevant"] = ("left", labels)
     for name, cells in beside.items():
         head = short_name(name)
@@ -390,7 +390,7 @@ def lead_of(est: StateRanker, table: Table, scores: Any, first: Any) -> tuple[Le
     judge = Evaluator(stat, split(table.y, table.qid, gain=gain, sample_weight=weight, ideal_gains=table.ideal_gains))
     if not any(scale > 0 for _, scale in judge.shown):  # nothing to order
         return NOT_TRIED, nan
-    value, chance = (judge.mean(one, "average") for one in (scores, 0.0 * scores))
+    value, chance = (judge.mean(by, "average") for by in (scores, 0.0 * scores))
     if first is None:
         return Lead(value, nan, nan, nan), chance
     return Lead(value, judge.mean(first, "average"), *judge.lead(scores, first, "average")), chance
@@ -409,11 +409,11 @@ def held_out(est: StateRanker) -> Section:
     first, table, last = found.table()
     tried = f"{n} {'option was' if n == 1 else 'options were'} tried by fits that had not seen these rows."
     shown = Cells(table[: MOST_OPTIONS + 2], ("left", "right", "right", "right"), named=True)
-    parts: list[Part] = [text(tried, *first), shown, text(*(one.replace(" (*)", "") for one in last))]
+    parts: list[Part] = [text(tried, *first), shown, text(*(sentence.replace(" (*)", "") for sentence in last))]
     if n > MOST_OPTIONS:
         parts.append(text(f"The first {MOST_OPTIONS} of {n} options are shown.", small=True))
-    known = [one for one in (*found.leads, *found.errors) if one is not None]
-    if known and n <= MOST_DRAWN and max((abs(one) for one in known if isfinite(one)), default=LARGEST) < LARGEST:
+    known = [number for number in (*found.leads, *found.errors) if number is not None]
+    if known and n <= MOST_DRAWN and max((abs(x) for x in known if isfinite(x)), default=LARGEST) < LARGEST:
         parts.append(picture(found.plot))
     if known:
         parts.append(text(_caution(found), small=True))
@@ -453,5 +453,5 @@ def certificate(doc: ModelDocument, checked: Report, recomputed: bool) -> Sectio
     small = [f"{why[0].upper()}{why[1:]}: {', '.join(names)}." for why, names in checked.reasons().items()]
     small += [f"Digest of the fitted problem: {doc.data_sha256}."] if doc.data_sha256 else []
     small.append(f"Made with {', '.join(f'{name} {version}' for name, version in doc.versions.items())}.")
-    parts: list[Part] = [text(f"{first} {checked.outcome}{told}"), *(text(one, small=True) for one in small)]
+    parts: list[Part] = [text(f"{first} {checked.outcome}{told}"), *(text(sentence, small=True) for sentence in small)]
     return ("Certificate and versions", parts)

@@ -94,8 +94,8 @@ def rank(
     ]
     if as_json:
         cells = beside([row for _, row in first], False)
-        for k, one in enumerate(shown if cells else ()):
-            one["columns"] = {name: values[k] for name, values in cells.items()}
+        for k, entry in enumerate(shown if cells else ()):
+            entry["columns"] = {name: values[k] for name, values in cells.items()}
         answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
     elif output is None:
         _print(table, shown, beside([row for _, row in first], True))
@@ -163,7 +163,7 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any, raw: bo
         for row, cells in zip(order, more):
             own = [] if table.qid is None else [spreadsheet_cell(str(table.qid[row]), raw)]
             cell = spreadsheet_cell(str(names[row]), raw)
-            shown = (spreadsheet_cell(one, raw) for one in cells)
+            shown = (spreadsheet_cell(cell, raw) for cell in cells)
             writer.writerow([*own, int(places[row]), cell, repr(float(scores[row])), *shown])
     tell_apostrophes([*names, *(() if table.qid is None else table.qid), *chain(*columns.values())], raw)
 

@@ -86,7 +86,7 @@ def _plain(found: Evaluation, per_query: bool) -> dict[str, Any]:
     body: dict[str, Any] = {"n_queries": len(found.runs[found.base].queries), "runs": found.means, "base": found.base}
     body |= {"notes": list(found.notes), "ahead": {}}
     for name, own in found.differences.items():
-        sides = {one.measure: {"half_width": one.half, **entries(one, "mean", "wins", "losses")} for one in own}
+        sides = {mean.measure: {"half_width": mean.half, **entries(mean, "mean", "wins", "losses")} for mean in own}
         body["ahead"][name] = sides
     if per_query:
         body["queries"] = {name: {} for name in found.runs}
@@ -143,7 +143,7 @@ def fuse(
         outputs |= {f"the {name} of --audit": audit / name for name in AUDIT_FILES}
     check_outputs([*runs.values(), qrels, kinds, *([model] if qrels is None else [])], outputs)
     if qrels is None:
-        flags = {one.names[0]: given.get(name) for name, one in spellings(FusionOptions).items()}
+        flags = {spelling.names[0]: given.get(name) for name, spelling in spellings(FusionOptions).items()}
         _apply(runs, model, out, export, kinds, {**flags, "--audit": audit, **pictures}, as_json)
         return
     from rerank.reranker.fusion.estimator import ScoreFusion

@@ -146,7 +146,7 @@ def check_qid(qid: Any, n: int, name: str = "qid") -> np.ndarray:
 def plain_numbers(values: Any) -> np.ndarray:
     """The values as an array; objects that are all numbers or booleans, such as decimals, as float64."""
     array = np.asarray(held(values))
-    if array.dtype.kind != "O" or not all(isinstance(one, Real | Decimal) for one in array.ravel().tolist()):
+    if array.dtype.kind != "O" or not all(isinstance(value, Real | Decimal) for value in array.ravel().tolist()):
         return array
     try:
         return array.astype(np.float64)

@@ -219,8 +219,8 @@ def label_column(names: Sequence[str]) -> str | None:
 
 def index_note(names: Sequence[str]) -> str:
     """The sentence on columns that were left out as a saved index."""
-    one = len(names) == 1
-    which, verb, it = ("The column", "is", "it") if one else ("The columns", "are", "them")
+    single = len(names) == 1
+    which, verb, it = ("The column", "is", "it") if single else ("The columns", "are", "them")
     return (
         f"{which} {some(names)} {verb} left out as a saved index, which is no feature; to have {it}, name all columns "
         "to use with features (--features)."

@@ -235,13 +235,13 @@ class _Doubles:
             rows = islice(csv_rows(self.path, self.delimiter), 1, None)
             self.words[column] = [self._text(line, column, cells[column]) for line, cells in rows]
         for column in sorted(self.guessed & self.words.keys() - self.odd.keys()):
-            each = [None if one is None or one.lower() in MISSING else one for one in self.words[column]]
-            names = [one for one in each if one is not None and not is_number(one)]
+            each = [None if word is None or word.lower() in MISSING else word for word in self.words[column]]
+            names = [word for word in each if word is not None and not is_number(word)]
             entries = len(each) - each.count(None)
             if names and len(names) < entries and self._few(column, names[0], len(names), entries):
                 del self.words[column]
                 self.kinds[column] = ColumnKind(texts=False)
-                values = (number(one) if one is not None and is_number(one) else math.nan for one in each)
+                values = (number(word) if word is not None and is_number(word) else math.nan for word in each)
                 self.numbers[column] = array("d", values)
 
     def _few(self, column: int, word: str, count: int, entries: int) -> bool:

@@ -104,7 +104,7 @@ def place_of(X: Any, name: str) -> int:
 
 
 def _place(names: Sequence[str], name: str, places: Mapping[str, int] | None = None) -> int:
-    found = {one: j for j, one in enumerate(names)} if places is None else places
+    found = {name: j for j, name in enumerate(names)} if places is None else places
     if name not in found:
         raise InputError(f"X has no column {name!r}; did you mean {nearest(name, names)!r}?")
     return found[name]
@@ -166,7 +166,7 @@ def _of_arrow(values: Any) -> Floats:
     if types.is_dictionary(kind):
         return _of_arrow(values.cast(kind.value_type))
     if types.is_decimal(kind):
-        return np.array([np.nan if one is None else float(one) for one in values.to_pylist()], dtype=np.float64)
+        return np.array([np.nan if value is None else float(value) for value in values.to_pylist()], dtype=np.float64)
     if types.is_boolean(kind):
         values = values.cast("int8")
     if not types.is_floating(kind):
@@ -270,18 +270,18 @@ def chosen_columns(table: Any, features: Any) -> NDArray[np.intp]:
         )
     wanted: list[Any] = [features] if isinstance(features, str) else list(features)
     d = table.shape[1]
-    if len(wanted) == d and all(isinstance(one, bool | np.bool_) for one in wanted):
+    if len(wanted) == d and all(isinstance(column, bool | np.bool_) for column in wanted):
         wanted = np.flatnonzero(wanted).tolist()
     places, names = list[int](), names_of(table)
     known = {name: j for j, name in enumerate(names)}
-    for one in wanted:
-        if isinstance(one, str):
-            places.append(_place(names, one, known))
-        elif isinstance(one, int | np.integer) and not isinstance(one, bool) and -d <= one < d:
-            places.append(int(one) % d)
+    for column in wanted:
+        if isinstance(column, str):
+            places.append(_place(names, column, known))
+        elif isinstance(column, int | np.integer) and not isinstance(column, bool) and -d <= column < d:
+            places.append(int(column) % d)
         else:
             raise InputError(
-                f"features holds {one!r}; give names or numbers of the {d} columns of X, a mask, a callable, or "
+                f"features holds {column!r}; give names or numbers of the {d} columns of X, a mask, a callable, or "
                 "a transformer."
             )
     if not places or len(set(places)) < len(places):
@@ -321,7 +321,7 @@ _DATE = re.compile(
 def _of_dictionary(values: Any) -> list[Any]:
     """A column of pyarrow as Python objects, one for all rows that share an entry of a dictionary."""
     if hasattr(values, "chunks"):
-        return [one for chunk in values.chunks for one in _of_dictionary(chunk)]
+        return [value for chunk in values.chunks for value in _of_dictionary(chunk)]
     if not hasattr(values, "dictionary"):
         found: list[Any] = values.to_pylist()
         return found
@@ -332,10 +332,10 @@ def _of_dictionary(values: Any) -> list[Any]:
 def are_dates(found: Iterable[Any]) -> bool:
     """Whether all of these are dates or times, or texts that are written like a date."""
     return all(
-        hasattr(one, "isoformat")
-        or type(one).__name__.startswith("timedelta")
-        or (isinstance(one, str) and _DATE.fullmatch(one.strip()) is not None)
-        for one in found
+        hasattr(value, "isoformat")
+        or type(value).__name__.startswith("timedelta")
+        or (isinstance(value, str) and _DATE.fullmatch(value.strip()) is not None)
+        for value in found
     )
 
 

@@ -92,12 +92,12 @@ def _values(table: Any, j: int) -> NDArray[Any]:
     found = numbers(values)
     if found is not None:
         return np.where(np.isnan(found), np.inf, found)
-    return np.array([None if one is None else str(one) for one in entries(values)], dtype=object)
+    return np.array([None if entry is None else str(entry) for entry in entries(values)], dtype=object)
 
 
 def _known(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which rows miss no value."""
-    return np.isfinite(values) if values.dtype.kind == "f" else np.array([one is not None for one in values])
+    return np.isfinite(values) if values.dtype.kind == "f" else np.array([value is not None for value in values])
 
 
 def _leak(values: NDArray[Any], name: str, y: Floats) -> str:

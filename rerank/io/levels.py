@@ -81,11 +81,11 @@ class Places:
     """Finds which of some levels a value is."""
 
     def __init__(self, levels: Sequence[Level]) -> None:
-        self._texts = {name_of(one): place for place, one in enumerate(levels)}
-        self._numbers = {level_of(one): place for place, one in enumerate(levels) if not isinstance(one, str)}
+        self._texts = {name_of(level): place for place, level in enumerate(levels)}
+        self._numbers = {level_of(level): place for place, level in enumerate(levels) if not isinstance(level, str)}
         self._known: dict[Any, int | None] = {}
-        numeric = [number_of(one) for one in levels if isinstance(one, str)]
-        self.numeric = len(numeric) < len(levels) or any(one is not None for one in numeric)
+        numeric = [number_of(level) for level in levels if isinstance(level, str)]
+        self.numeric = len(numeric) < len(levels) or any(number is not None for number in numeric)
 
     def __getitem__(self, entry: Any) -> int | None:
         """The place of the level that a value is; None if it is none of them."""
@@ -116,10 +116,10 @@ def counted(values: Iterable[tuple[Any, float]]) -> dict[Level, float]:
             text = str(entry)
             written.setdefault(own, text if number_of(text) is not None else name_of(own))
         counts[level[key]] = counts.get(level[key], 0.0) + weight
-    if not any(isinstance(one, str) for one in counts):
+    if not any(isinstance(level, str) for level in counts):
         return counts
     texts: dict[Level, float] = {}
-    for one, weight in counts.items():
-        name = name_of(one) if name_of(one) in counts else written[one]
+    for own, weight in counts.items():
+        name = name_of(own) if name_of(own) in counts else written[own]
         texts[name] = texts.get(name, 0.0) + weight
     return texts

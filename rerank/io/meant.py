@@ -34,8 +34,8 @@ def note_on(name: str, values: Any) -> str:
         return note_on_texts(name, entries(values))
     if not (np.abs(found) >= 2.0**53).any():
         return ""
-    levels = (level_of(one) for one in entries(values) if one is not None)
-    long = next((one for one in levels if isinstance(one, int)), None)
+    levels = (level_of(entry) for entry in entries(values) if entry is not None)
+    long = next((level for level in levels if isinstance(level, int)), None)
     if long is None:
         return ""
     return Note(
@@ -47,7 +47,7 @@ def note_on(name: str, values: Any) -> str:
 
 def note_on_texts(name: str, each: Iterable[Any]) -> str:
     """The same of the entries of a column that is read as texts."""
-    known = [one.strip() for one in dict.fromkeys(one for one in each if isinstance(one, str))]
+    known = [entry.strip() for entry in dict.fromkeys(text for text in each if isinstance(text, str))]
     gaps = [word for word in known if word.lower() in MISSING]
     others = [word for word in known if word.lower() not in MISSING]
     if gaps and others and all(map(is_number, others)):

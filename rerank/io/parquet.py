@@ -218,7 +218,7 @@ def parquet_cells(path: Path, names: Sequence[str], rows: Sequence[int]) -> dict
     """The entries of some columns in some rows, as texts, "" where one is missing; errors as :func:`read_parquet`."""
     with _opened(path) as opened:
         table = opened.read(columns=list(names), use_threads=False).take(list(rows))
-        return {name: ["" if one is None else str(one) for one in entries(table.column(name))] for name in names}
+        return {name: ["" if entry is None else str(entry) for entry in entries(table.column(name))] for name in names}
 
 
 @contextmanager

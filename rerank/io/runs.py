@@ -167,7 +167,7 @@ class _Sides(NamedTuple):
 
 def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:
     sides = _sides(source, what, values)
-    qid, docid = (words([_id(one, what) for one in each]) for each in (sides.queries, sides.documents))
+    qid, docid = (words([_id(entry, what) for entry in each]) for each in (sides.queries, sides.documents))
     try:
         scores = np.array(sides.numbers, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -188,10 +188,10 @@ def _sides(source: Any, what: str, values: tuple[str, ...]) -> _Sides:
     if isinstance(source, Mapping):
         return _of_mapping(source, what)
     if isinstance(source, list | tuple) and (_is_triples(source) or not source):
-        if not all(isinstance(one, tuple) and len(one) >= 3 for one in source):
+        if not all(isinstance(entry, tuple) and len(entry) >= 3 for entry in source):
             raise InputError(f"{what} holds something that is no triple; give (query, document, score) for each row.")
         # Qrel of ir_measures has more behind its three.
-        return _Sides(*([one[k] for one in source] for k in range(3)))
+        return _Sides(*([entry[k] for entry in source] for k in range(3)))
     raise InputError(
         f"{what} is a {type(source).__name__}; give a path, a dictionary {{query: {{document: score}}}}, a data "
         "frame, or triples of query, document and score."

@@ -142,7 +142,7 @@ def reads_as(path: Path) -> str:
     try:
         line = _FIRST_LINE.search(read_beginning(path).removeprefix(_MARK))
         parts = [] if line is None else line[1].decode("utf-8").split()
-        return next((one.kind for one in (RUN, QRELS) if len(parts) == one.width and is_number(parts[one.place])), "")
+        return next((of.kind for of in (RUN, QRELS) if len(parts) == of.width and is_number(parts[of.place])), "")
     except (InputError, ValueError):
         return ""
 

@@ -42,9 +42,9 @@ def card_risks(totals: Sequence[RiskOfTotal], cut: int | None = None, *, ax: Axe
     if not totals:
         raise InputError("The card has no totals, since it was not fitted; call its with_totals on labelled rows.")
     ax = axes_of(ax, (6.0, 3.8))
-    places = np.array([one.total for one in totals])
-    rows = np.array([one.relevant + one.other for one in totals])
-    risk, low, high = np.array([(one.risk, one.low, one.high) for one in totals]).T
+    places = np.array([total.total for total in totals])
+    rows = np.array([total.relevant + total.other for total in totals])
+    risk, low, high = np.array([(total.risk, total.low, total.high) for total in totals]).T
     width = 0.8 * float(np.diff(np.sort(places)).min()) if places.size > 1 else 0.8
     behind = ax.twinx()
     behind.bar(places, rows, width=width, color="#E4E4E4", edgecolor=GREY, linewidth=0.5)
@@ -100,10 +100,10 @@ def card_picture(
     """
     if not 0 < len(questions) == len(points):
         raise InputError(f"There are {len(questions)} questions and {len(points)} points; give one of each.")
-    shown = ("".join(sign if sign.isprintable() else " " for sign in one) for one in questions)
-    lines = [textwrap.wrap(one, WIDE, max_lines=3, break_on_hyphens=False) or [""] for one in shown]
+    shown = ("".join(sign if sign.isprintable() else " " for sign in question) for question in questions)
+    lines = [textwrap.wrap(text, WIDE, max_lines=3, break_on_hyphens=False) or [""] for text in shown]
     below = 0.0 if not totals else 3.4 if cut is None else 4.0
-    sizes = [1.4 + MORE * (len(one) - 1) for one in lines]
+    sizes = [1.4 + MORE * (len(wrapped) - 1) for wrapped in lines]
     height = 1.2 + sum(sizes) + 1.5 + below
     ax = axes_of(ax, (6.0, LINE * height + 0.2))
     ax.set(xlim=(0, 1), ylim=(height, 0))
@@ -135,8 +135,8 @@ def _box(ax: Axes, x: float, y: float, width: float, height: float, lw: float = 
 
 def _cells(totals: Sequence[RiskOfTotal], cut: int | None) -> list[tuple[str, int, float]]:
     """What stands in each cell, from the smallest totals up: totals, the least of them, and the risk of their rows."""
-    rising = sorted(totals, key=lambda one: one.total)
-    rows = np.array([one.relevant + one.other for one in rising])
+    rising = sorted(totals, key=lambda total: total.total)
+    rows = np.array([total.relevant + total.other for total in rising])
     parts = [[k] for k in range(len(rising))]
 
     def numbers_of(part: list[int]) -> str:

@@ -106,7 +106,7 @@ def by_option(
         If there are no values, or not as many of each.
     """
     given = {"fitted values": fitted, "held-out values": held_out, "errors": errors, "bounds": bounds}
-    drawn = {what: np.asarray(one, dtype=np.float64) for what, one in given.items() if one is not None}
+    drawn = {what: np.asarray(values, dtype=np.float64) for what, values in given.items() if values is not None}
     for what, own in drawn.items():
         if not 0 < len(values) == own.size:
             raise InputError(f"There are {len(values)} values of {name} and {own.size} {what}; give one of each.")
@@ -127,7 +127,7 @@ def by_option(
         gaps = np.where(np.isfinite(drawn["bounds"]), drawn["bounds"] - drawn["fitted values"], np.nan)
         ends = [np.zeros(places.size), np.maximum(gaps, 0.0)]
         ax.errorbar(places, fitted, ends, fmt="none", ecolor=GREY, capsize=5, capthick=2, zorder=2, label="bound")
-    ax.set_xticks(places, [one if isinstance(one, str) else f"{one:g}" for one in values])
+    ax.set_xticks(places, [value if isinstance(value, str) else f"{value:g}" for value in values])
     ax.set(xlabel=name, ylabel=unit)
     above = dict(loc="lower left", bbox_to_anchor=(-0.03, 1.0), ncols=2, columnspacing=1.0, handlelength=1.9)
     ax.legend(frameon=False, fontsize=8, **above)

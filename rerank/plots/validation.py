@@ -20,8 +20,8 @@ AREAS = 220.0  # square points of the largest mark of a calibration
 
 def _counts(totals: Sequence[RiskOfTotal]) -> tuple[Any, Any, Any]:
     """Totals, relevant rows and other rows."""
-    p, q = np.array([(one.relevant, one.other) for one in totals], np.float64).T
-    return np.array([one.total for one in totals]), p, q
+    p, q = np.array([(total.relevant, total.other) for total in totals], np.float64).T
+    return np.array([total.total for total in totals]), p, q
 
 
 def _shares(axis: Any) -> None:
@@ -87,7 +87,7 @@ def calibration(risk: ArrayLike, share: ArrayLike, ends: ArrayLike, rows: ArrayL
     rows : float array (m,)
     """
     ax = hide_frame(axes_of(ax, SIZE))
-    told, found, between, many = (np.asarray(one, np.float64) for one in (risk, share, ends, rows))
+    told, found, between, many = (np.asarray(values, np.float64) for values in (risk, share, ends, rows))
     ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="risk = share")
     for x, own in zip(told, between):
         ax.plot([x, x], own, color=BLUE, lw=1.0, alpha=0.7, clip_on=False)

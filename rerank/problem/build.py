@@ -107,7 +107,7 @@ def stated_lists(
     """
     if not statistic.by_order:
         found = _listed(statistic, rows, heads, tails, missed, weights)
-        return [() if one is None else (one,) for one in found]
+        return [() if entry is None else (entry,) for entry in found]
     sides = zip(rows, heads, tails, missed, weights, strict=True)
     return [
         _lists_of_pairs(statistic, *own, alone=len(rows) == 1) if own[1].size > 1 or own[2].size else ()

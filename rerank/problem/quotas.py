@@ -103,8 +103,8 @@ def demands(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> Iterator[De
 def met_by(scores: Floats, quotas: Sequence[Quota], lists: Sequence[RankedList]) -> bool:
     """Whether an order by scores of the problem's rows (n,), rounded as a ranking has them, meets the quotas."""
     return all(
-        np.sort(scores[one.ahead])[-one.wanted] > np.sort(scores[one.others])[-one.rival]
-        for one in demands(quotas, lists)
+        np.sort(scores[demand.ahead])[-demand.wanted] > np.sort(scores[demand.others])[-demand.rival]
+        for demand in demands(quotas, lists)
     )
 
 
@@ -160,7 +160,7 @@ def _check_together(quotas: Sequence[Quota], item: RankedList) -> None:
 
 def _by(quotas: Sequence[Quota], side: str) -> list[Quota]:
     """Those with a number on a side, the smallest first."""
-    return sorted((one for one in quotas if getattr(one, side) is not None), key=lambda one: int(getattr(one, side)))
+    return sorted((q for q in quotas if getattr(q, side) is not None), key=lambda q: int(getattr(q, side)))
 
 
 def _named(quotas: dict[str, Quota]) -> str:
@@ -174,7 +174,7 @@ def quotas_of(asked: object) -> tuple[Quota, ...]:
     if isinstance(asked, str):
         return tuple(Quota.read(line) for line in asked.splitlines() if line.strip())
     if isinstance(asked, Sequence):
-        return tuple(one if isinstance(one, Quota) else Quota.read(one) for one in asked)
+        return tuple(quota if isinstance(quota, Quota) else Quota.read(quota) for quota in asked)
     raise InputError(f"quota is {asked!r}; give texts such as 'at least 20 of A among the first 200'.")
 
 

@@ -256,11 +256,11 @@ class _Reader:
         return token if kind == "sign" else None
 
 
-def _added(one: Form, other: Form, sign: int) -> Form:
-    coefficients = dict(one[0])
+def _added(form: Form, other: Form, sign: int) -> Form:
+    coefficients = dict(form[0])
     for j, a in other[0].items():
         coefficients[j] = coefficients.get(j, Fraction(0)) + sign * a
-    return coefficients, one[1] + sign * other[1]
+    return coefficients, form[1] + sign * other[1]
 
 
 def _times(form: Form, factor: Fraction) -> Form:

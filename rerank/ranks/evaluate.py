@@ -135,7 +135,7 @@ def list_values(
         one_of("ties", ties, ("pessimistic", "optimistic", "average"))
     found, there = _evaluator(stat, y, qid, gain, sample_weight, None, ideal_gains)
     values = found.values(there.of(scores, "scores"), ties)
-    by_name = dict(zip((one.name for one in found.lists), values))
+    by_name = dict(zip((ranked.name for ranked in found.lists), values))
     return np.array([by_name.get(name) for name, _ in rows_by_list(qid, np.size(y))], dtype=np.float64)
 
 

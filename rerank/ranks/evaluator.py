@@ -25,16 +25,16 @@ class Evaluator:
 
     def __init__(self, statistic: RankStatistic, lists: Sequence[OneList]) -> None:
         self.statistic, self.lists = statistic, lists
-        self.shown = scales_of_lists(statistic, [one.gains for one in lists], [one.missed for one in lists])
+        self.shown = scales_of_lists(statistic, [ranked.gains for ranked in lists], [ranked.missed for ranked in lists])
         self._known: tuple[NDArray[Any], dict[Ties, list[float | None]]] = np.empty(0), {}  # the last scores' values
 
     @cached_property
     def _flat(self) -> Flat:
         """All rows, list by list."""
         # A statistic for lists of one length has no coefficients for lists of others, which may be without a value.
-        sizes, pays = _sizes([one.rows for one in self.lists]), np.array([scale > 0 for _, scale in self.shown])
-        rows = np.concatenate([one.rows for one in self.lists])
-        gains = np.concatenate([one.gains for one in self.lists])
+        sizes, pays = _sizes([ranked.rows for ranked in self.lists]), np.array([scale > 0 for _, scale in self.shown])
+        rows = np.concatenate([ranked.rows for ranked in self.lists])
+        gains = np.concatenate([ranked.gains for ranked in self.lists])
         return Flat(self.statistic, rows, gains, sizes, pays)
 
     def values(self, scores: ArrayLike, ties: Ties | None = None) -> list[float | None]:
@@ -61,7 +61,7 @@ class Evaluator:
             raw = np.bincount(flat.number, won, flat.sizes.size) / 2
         else:  # by telescoping, the sum over gain thresholds of each binary value
             raw = sums(flat.earned(given, ties)[1], flat.sizes)
-        return [(one - offset) / scale if scale > 0 else None for one, (offset, scale) in zip(raw.tolist(), self.shown)]
+        return [(own - offset) / scale if scale > 0 else None for own, (offset, scale) in zip(raw.tolist(), self.shown)]
 
     def mean(self, scores: ArrayLike, ties: Ties | None = None, empty: Empty = "skip") -> float:
         """Weighted mean over the lists; see :func:`rerank.ranks.lists.mean_over_lists`."""
@@ -79,7 +79,8 @@ class Evaluator:
         lead = mean_over_lists(self.lists, own) - mean_over_lists(self.lists, other)
         if len(self.lists) == 1:
             return lead, self._error_of_rows(np.asarray(scores), np.asarray(others), ties or self.statistic.ties)
-        pairs = [(one.weight, a - b) for one, a, b in zip(self.lists, own, other) if a is not None and b is not None]
+        rows = zip(self.lists, own, other)
+        pairs = [(ranked.weight, a - b) for ranked, a, b in rows if a is not None and b is not None]
         weights, leads = (np.array(side) for side in zip(*pairs))
         counted = int(np.count_nonzero(weights))
         if counted < 2:
@@ -89,18 +90,18 @@ class Evaluator:
 
     def _error_of_rows(self, scores: NDArray[Any], others: NDArray[Any], ties: Ties) -> float:
         """Standard error of a lead on one list."""
-        one = self.lists[0]
-        gains, scale = one.gains, self.shown[0][1]
+        ranked = self.lists[0]
+        gains, scale = ranked.gains, self.shown[0][1]
         levels = np.unique(gains)
-        if self.statistic.counts_pairs and levels.size == 2 and levels[0] == 0 and not one.missed.size:
-            sides = [_placements(side[one.rows], gains > 0) for side in (scores, others)]
+        if self.statistic.counts_pairs and levels.size == 2 and levels[0] == 0 and not ranked.missed.size:
+            sides = [_placements(side[ranked.rows], gains > 0) for side in (scores, others)]
             return math.sqrt(sum(float(np.square(a - b).sum()) / a.size**2 for a, b in zip(*sides)))
         earned = [np.empty(gains.size), np.empty(gains.size)]
         for by_row, side in zip(earned, (scores, others)):
             if self.statistic.by_order:
-                by_row[:] = won_pairs(gains, side[one.rows], "average")
+                by_row[:] = won_pairs(gains, side[ranked.rows], "average")
             else:
-                order, by_place = self._flat.earned(comparable(side)[one.rows], ties)
+                order, by_place = self._flat.earned(comparable(side)[ranked.rows], ties)
                 by_row[order] = by_place
         return float(np.linalg.norm(earned[0] - earned[1])) / scale
 

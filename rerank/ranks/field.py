@@ -205,7 +205,7 @@ class Placed:
         lists = self.lists(gains, pool)
         values = np.zeros(len(self.lengths))
         found = Evaluator(statistic, lists).values(np.zeros(self._scores.size) if equal else self._scores, "average")
-        values[[one.name for one in lists]] = [value or 0.0 for value in found]
+        values[[ranked.name for ranked in lists]] = [value or 0.0 for value in found]
         return values
 
 
@@ -294,9 +294,9 @@ def _as_quoted(statistic: RankStatistic, placed: Placed, raw: Floats, pool: Floa
     if isinstance(statistic, DCG):
         return _share(raw, _ideal(statistic, placed.pool, pool) if statistic.normalised else there * 1.0) * there
     found = np.zeros(raw.size)
-    for one in placed.lists(pool[placed.judged], pool):
-        offset, scale = scale_of(statistic, one.gains, one.missed)
-        found[one.name] = (raw[one.name] - offset) / scale if scale > 0 else 0.0
+    for ranked in placed.lists(pool[placed.judged], pool):
+        offset, scale = scale_of(statistic, ranked.gains, ranked.missed)
+        found[ranked.name] = (raw[ranked.name] - offset) / scale if scale > 0 else 0.0
     return found
 
 

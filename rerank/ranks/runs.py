@@ -90,7 +90,7 @@ class Terms:
         self.gain, self.level, self.ties = gain, whole("level", level), ties
         self.single, self.strangers = precision == "single", strangers
         each = [measures] if isinstance(measures, str) else measures
-        self.measures: list[Measure] = [measure_of(one) for one in each]
+        self.measures: list[Measure] = [measure_of(name) for name in each]
         if not self.measures:
             raise InputError("measures is empty; name at least one, such as 'ndcg@10'.")
 
@@ -111,23 +111,23 @@ def _judged(name: str, run: RunRows, pool: JudgedPool, terms: Terms) -> tuple[Ru
         with np.errstate(over="ignore"):  # what single precision cannot hold is infinite there, too
             scores = scores.astype(np.float32)
     placed = Placed(pool, query, documents, scores)
-    notes = [*run.notes, *(one.remark for one in terms.measures if one.remark)]
+    notes = [*run.notes, *(measure.remark for measure in terms.measures if measure.remark)]
     if not placed.judged.size:
         stranger = _stranger(name, pool, query, documents)
         if not terms.strangers:
             raise InputError(f"{stranger}; give runs and judgements of the same documents, with the same ids.")
         notes.append(f"{stranger}; check that their ids are spelled alike.")
-    kinds = [one.kind for one in terms.measures]
+    kinds = [measure.kind for measure in terms.measures]
     binary = any(not isinstance(kind, RankStatistic) or asks_relevance(kind) for kind in kinds)
     if binary and not (pool.grade >= terms.level).any():
         notes.append(f"No document has a grade of {terms.level} or more, so measures of relevant documents are all 0.")
-    values = np.array([values_of(one, placed, terms.gain, terms.level, terms.ties) for one in terms.measures]).T
+    values = np.array([values_of(measure, placed, terms.gain, terms.level, terms.ties) for measure in terms.measures]).T
     first = terms.measures[0]
     chance = chance_of(first, placed, terms.gain, terms.level)
     if chance is not None:
         chance[placed.lengths == 0] = np.nan
         notes += worse_than_chance(name.removeprefix("the "), first.name, values[:, 0], chance)
-    names, said = tuple(one.name for one in terms.measures), tuple(dict.fromkeys(notes))
+    names, said = tuple(measure.name for measure in terms.measures), tuple(dict.fromkeys(notes))
     missing, unjudged = int((placed.lengths == 0).sum()), int((own < 0).sum())
     return RunValues(names, pool.queries, values, missing, unjudged, int(placed.judged.size), said), placed
 
@@ -245,11 +245,11 @@ class Evaluation(Readable):
         for name, apart in self.differences.items():
             yield Words(f"{name} against {self.base}, mean over {len(first.queries)} queries:")
             lines = []
-            for one in apart:
-                far = abs(one.mean) > one.half
+            for side in apart:
+                far = abs(side.mean) > side.half
                 clear = clear or far
-                reach, count = f"+- {one.half:.4f}" if several else "", f"{one.wins} won, {one.losses} lost"
-                lines.append([f"  {one.measure}", f"{one.mean:+.4f}", reach, count, "*" if far else ""])
+                reach, count = f"+- {side.half:.4f}" if several else "", f"{side.wins} won, {side.losses} lost"
+                lines.append([f"  {side.measure}", f"{side.mean:+.4f}", reach, count, "*" if far else ""])
             yield Cells(lines, ["left", "right", "right", "left", "left"])
         if several and clear:
             yield Words("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")
@@ -336,12 +336,12 @@ def compare_runs(runs: Any, qrels: Any, terms: Terms) -> Evaluation:
         found[name], own = _judged(f"the run {name}", run_rows_of(run, name), pool, terms)
         placed[name] = own.lengths > 0, own.judged
     notes = []
-    for name, one in found.items():
-        if one.n_missing:
-            notes.append(f"{name} has nothing for {one.n_missing} of {len(one.queries)} judged queries, which count 0.")
-        if one.n_unjudged:
-            notes.append(Note(f"{name} has {one.n_unjudged} queries without a judgement, which do not count.", IDLE))
-        notes += one.notes
+    for name, run in found.items():
+        if run.n_missing:
+            notes.append(f"{name} has nothing for {run.n_missing} of {len(run.queries)} judged queries, which count 0.")
+        if run.n_unjudged:
+            notes.append(Note(f"{name} has {run.n_unjudged} queries without a judgement, which do not count.", IDLE))
+        notes += run.notes
     for (a, (queries, documents)), (b, (others, more)) in combinations(placed.items(), 2):
         common = int((queries & others).sum())
         if not common or (common > 1 and not np.isin(documents, more).any()):

@@ -36,7 +36,7 @@ class Blend:
     @property
     def names(self) -> list[str]:
         """Names of the members."""
-        return [one.name for one in self.members]
+        return [member.name for member in self.members]
 
     def get_feature_names_out(self, input_features: Any = None) -> list[str]:
         """Names of the members' scores, of a column of scores its own."""
@@ -45,7 +45,7 @@ class Blend:
     @property
     def is_given(self) -> bool:
         """Whether all members were ready when they came, so that they score every row alike."""
-        return all(one.frozen for one in self.members)
+        return all(member.frozen for member in self.members)
 
     @property
     def named_weights(self) -> dict[str, float]:
@@ -72,16 +72,16 @@ class Blend:
     def transform(self, X: Any) -> Floats:
         """The members' scores (n, m)."""
         rows = Rows(X, self.columns)
-        return np.column_stack([one.scores(rows) for one in self.members])
+        return np.column_stack([member.scores(rows) for member in self.members])
 
     def unseen(self, X: Any, input_features: Sequence[str]) -> list[str]:
         """A sentence for each column of ``X`` (n, d) with texts that no row of the fit had."""
-        tables = [table for one in self.members if (table := of_tables(one.estimator)) is not None]
+        tables = [table for member in self.members if (table := of_tables(member.estimator)) is not None]
         return unique(said for table in tables for said in table.unseen(X, input_features))
 
     def to_dict(self) -> dict[str, Any]:
         """Members and weights as numbers and texts; an error for a member that is neither."""
-        return {"members": [_entries(one, float(weight)) for one, weight in zip(self.members, self.weights)]}
+        return {"members": [_entries(member, float(weight)) for member, weight in zip(self.members, self.weights)]}
 
 
 def _entries(stage: FirstStage, weight: float) -> dict[str, Any]:

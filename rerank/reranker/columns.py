@@ -126,7 +126,7 @@ def lists_of(X: Any, qid: Any, what: str = "qid") -> Any:
 def names_in(stage: Any) -> set[str]:
     """Texts that may name columns: a first stage that is one, the columns it was fitted on, or its parameters."""
     if isinstance(stage, str | list | tuple):
-        return {stage} if isinstance(stage, str) else {name for one in stage for name in names_in(one)}
+        return {stage} if isinstance(stage, str) else {name for member in stage for name in names_in(member)}
     if isinstance(stage, type) or not hasattr(stage, "get_params"):
         return set()
     return {*map(str, getattr(stage, "feature_names_in_", ()))} or names_in(list(stage.get_params().values()))

@@ -139,8 +139,8 @@ def floors_of(constraints: Any, names: Sequence[str]) -> Floats:
     found = np.zeros(len(names))
     for text in texts_of(constraints):
         row = WrittenRow.read(text, names)
-        one = len(row.coefficients) == 1 and row.upper is None and row.lower is not None
-        ((run, factor),) = row.coefficients.items() if one else [(0, 0)]
+        single = len(row.coefficients) == 1 and row.upper is None and row.lower is not None
+        ((run, factor),) = row.coefficients.items() if single else [(0, 0)]
         if not factor > 0:
             raise InputError(
                 f"The constraint {text!r} is no floor of one run's share; write one such as 'bm25 >= 0.3'."

@@ -129,16 +129,16 @@ def blended(data: Data, task: Task, clock: Clock | None) -> Staged:
     """
     asked = asked_folds(task) or FOLDS
     each = [
-        staged(data, replace(task, first_stage=one, cross_fit=asked), clock) for one in members_of(task.first_stage)
+        staged(data, replace(task, first_stage=own, cross_fit=asked), clock) for own in members_of(task.first_stage)
     ]
-    found = [one for one in each if one is not None]
-    stages, raw = [one.stage for one in found], np.column_stack([one.scores for one in found])
-    scaled, notes = Scaled.of(raw), unique(note for one in found for note in one.notes)
-    m, folds = len(found), max(one.folds for one in found)
-    seen = [one.stage.name for one in found if not one.folds and not one.stage.frozen]
+    found = [member for member in each if member is not None]
+    stages, raw = [member.stage for member in found], np.column_stack([member.scores for member in found])
+    scaled, notes = Scaled.of(raw), unique(note for member in found for note in member.notes)
+    m, folds = len(found), max(member.folds for member in found)
+    seen = [member.stage.name for member in found if not member.folds and not member.stage.frozen]
     if seen:  # of rows that a member has seen nothing is learned
         equal = scaled.blend(data.rows.columns, stages, np.full(m, 1.0 / m))
-        stopped = any(one.stopped for one in found)
+        stopped = any(member.stopped for member in found)
         return Staged(equal, equal.estimator.of(scaled.scores), 0, tuple(notes), stopped, scaled.scores)
     weighing, every = Weighing.of(data), np.arange(data.y.size)
     stage = scaled.blend(data.rows.columns, stages, weighing.learned(scaled.scores, every))
@@ -148,7 +148,7 @@ def blended(data: Data, task: Task, clock: Clock | None) -> Staged:
         others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         scores[own] = scaled.scores[own] @ weighing.learned(scaled.scores[others], others)
     value = data.evaluator(task.quoted).mean
-    alone = [f"{one.name} {value(own, None):.4g}" for one, own in zip(stages, raw.T)]
+    alone = [f"{stage.name} {value(own, None):.4g}" for stage, own in zip(stages, raw.T)]
     notes += [f"{task.quoted.name} of the members alone, out of fold: {', '.join(alone)}."]
     return Staged(stage, scores, folds, tuple(notes), members=scaled.scores)
 

@@ -49,10 +49,10 @@ class Evidence:
     def of(cls, results: Mapping[str, Any], options: tuple[str, ...], **rest: Any) -> Self:
         """The evidence of the ``cv_results_`` of a choice, and the names of its options."""
         sides: dict[str, Any] = {
-            name: tuple(None if math.isnan(one) else float(one) for one in results[of])
+            name: tuple(None if math.isnan(value) else float(value) for value in results[of])
             for name, of in (("values", "value"), ("leads", "lead"), ("errors", "error"))
         }
-        alone = next((float(one) for one in results["first_stage"] if not math.isnan(one)), None)
+        alone = next((float(value) for value in results["first_stage"] if not math.isnan(value)), None)
         return cls(options=options, rivals=tuple(results["rival"]), first_stage=alone, **sides, **rest)
 
     def report(self) -> str:
@@ -63,7 +63,7 @@ class Evidence:
         """What the numbers are, the options with their leads, what was chosen and why."""
         first, rows, last = self.table()
         table = Cells(rows, ("left", "right", "right", "left"), named=True)
-        return [*map(Words, first), table, *(Words(one, strong=True) for one in last)]
+        return [*map(Words, first), table, *(Words(sentence, strong=True) for sentence in last)]
 
     def plot(self, ax: Any = None) -> Any:
         """Lead and interval of every option that was tried; returns the axes (:func:`rerank.plots.leads`)."""
@@ -265,9 +265,9 @@ def one_line(text: str) -> str:
 
 def option_names(params: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Each option by the parameters in which options differ; a first stage alone by its name."""
-    every = sorted(dict.fromkeys(name for one in params for name in one), key="features".__eq__)
-    varied = [name for name in every if not all(_same(one.get(name), params[0].get(name)) for one in params)] or every
-    return tuple(one_line(_option_name(one, varied)) for one in params)
+    every = sorted(dict.fromkeys(name for option in params for name in option), key="features".__eq__)
+    varied = [name for name in every if not all(_same(own.get(name), params[0].get(name)) for own in params)] or every
+    return tuple(one_line(_option_name(option, varied)) for option in params)
 
 
 def _same(value: Any, other: Any) -> bool:
@@ -279,7 +279,7 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
     stage = params.get("first_stage") if "first_stage" in varied else None
     if stage is not None:
         members = stage if isinstance(stage, list | tuple) else [stage]
-        named = ", ".join(one if isinstance(one, str) else type(one).__name__ for one in members)
+        named = ", ".join(member if isinstance(member, str) else type(member).__name__ for member in members)
         words.append(named if members is not stage else f"blend of {named}")
     for name in varied:
         if name == "first_stage" or name not in params or (stage is not None and params.get("radius") == 0):
@@ -299,7 +299,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
         return None
     if odd := (set(entries) - _LATER) ^ _STORED:
         raise ValueError(f"held-out evidence: the entry {min(odd)[:40]!r} is missing or unknown")
-    given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()}
+    given: dict[str, Any] = {name: tuple(own) if isinstance(own, list) else own for name, own in entries.items()}
     tried = given.pop("tried", None)
     found = Evidence(**given, statistic=statistic)
     _check(_of_options(found))
@@ -320,12 +320,12 @@ def _of_options(found: Evidence) -> dict[str, bool]:
     whole = all(isinstance(side, tuple) and len(side) == n for side in sides)
     listed = n if whole else 0  # a rule below looks at numbers
     return {
-        "each option has a name": n > 0 and all(isinstance(one, str) and one == one_line(one) for one in found.options),
-        "each option has its numbers": whole and all(one is None or _is_finite(one) for side in sides for one in side),
-        "errors are not negative": all(one is None or one >= 0 for one in found.errors),
+        "each option has a name": n > 0 and all(isinstance(own, str) and own == one_line(own) for own in found.options),
+        "each option has its numbers": whole and all(x is None or _is_finite(x) for side in sides for x in side),
+        "errors are not negative": all(error is None or error >= 0 for error in found.errors),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
-        and all(type(one) is bool for one in rivals)
-        and not any(one and k == found.chosen for k, one in enumerate(rivals)),
+        and all(type(rival) is bool for rival in rivals)
+        and not any(rival and k == found.chosen for k, rival in enumerate(rivals)),
         "options that were refused were not tried": _are(found.refused, listed, lambda k: found.values[k] is None),
         "options that were ended do not lead": _are(found.ended, listed, lambda k: (found.leads[k] or 0.0) <= 0),
     }
@@ -339,17 +339,17 @@ def _are(numbers: Any, n: int, rule: Callable[[int], bool]) -> bool:
 def _of_choice(found: Evidence, tried: Any) -> dict[str, bool]:
     """What holds of the choice, and of how it was made; ``tried`` is how many options the file counts as tried."""
     values, chosen, length = found.values[: len(found.options)], found.chosen, found.list_length
-    known = type(chosen) is int and any(k == chosen and one is not None for k, one in enumerate(values))
+    known = type(chosen) is int and any(k == chosen and value is not None for k, value in enumerate(values))
     alone = found.first_stage is None
     return {
         "the first stage has a value": alone or _is_finite(found.first_stage),
         "an option that was tried or the first stage is chosen": known
-        or (chosen is None and (not alone or all(one is None for one in found.values))),
+        or (chosen is None and (not alone or all(value is None for value in found.values))),
         "whether the fit keeps the first stage, for lack of time, is known": type(found.fit_keeps) is bool
         and type(found.fit_late) is bool
         and found.fit_keeps >= found.fit_late,
         "options that were tried are counted": tried is None
-        or (type(tried) is int and tried == sum(one is not None for one in values)),
+        or (type(tried) is int and tried == sum(value is not None for value in values)),
         "the safeguard is a number": type(found.safeguard) is float and not math.isnan(found.safeguard),
         "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),
         "the length of lists is counted": length is None or (type(length) is int and length > 0),

@@ -123,7 +123,7 @@ class FirstStage:
 def is_blend(first_stage: Any) -> bool:
     """Whether it is several first stages, and not a list of scores."""
     several = isinstance(first_stage, list | tuple)
-    return several and any(isinstance(one, str) or not np.isscalar(one) for one in first_stage)
+    return several and any(isinstance(member, str) or not np.isscalar(member) for member in first_stage)
 
 
 def key_of(first_stage: Any) -> Any:

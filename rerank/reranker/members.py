@@ -16,7 +16,7 @@ MEMBERS = "members"
 
 def members_of(first_stage: Sequence[Any]) -> list[Any]:
     """The members of a blend, checked."""
-    names = [one if isinstance(one, str) else name_of(one) for one in first_stage]
+    names = [member if isinstance(member, str) else name_of(member) for member in first_stage]
     twice = [name for name in names if names.count(name) > 1]
     if len(names) < 2 or twice or any(map(is_blend, first_stage)):
         found = f"{twice[0]!r} twice" if twice else "a blend" if len(names) > 1 else "one member"
@@ -45,4 +45,4 @@ def reranked(first_stage: Any, features: Any) -> Any:
         )
     from rerank.reranker.unfitted import Unfitted
 
-    return Unfitted(called([one if isinstance(one, str) else name_of(one) for one in members_of(first_stage)]))
+    return Unfitted(called([own if isinstance(own, str) else name_of(own) for own in members_of(first_stage)]))

@@ -319,14 +319,14 @@ def spellings(options: type[Any]) -> dict[str, Spelling]:
     """How the command line has each parameter that it has."""
     kinds, found = get_type_hints(options), {}
     for each in fields(options):
-        if (one := each.metadata["spelling"]) is not None:
-            kind, dashed = one.kind or kinds[each.name], f"--{each.name.replace('_', '-')}"
-            names = one.names or (f"{dashed}/--no-{dashed[2:]}" if kind is bool else dashed,)
-            found[each.name] = replace(one, kind=kind, names=names)
+        if (spelling := each.metadata["spelling"]) is not None:
+            kind, dashed = spelling.kind or kinds[each.name], f"--{each.name.replace('_', '-')}"
+            names = spelling.names or (f"{dashed}/--no-{dashed[2:]}" if kind is bool else dashed,)
+            found[each.name] = replace(spelling, kind=kind, names=names)
     return found
 
 
 def parameters(options: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that options of the command line stand for."""
-    readers = {name: one.read for name, one in spellings(options).items()}
+    readers = {name: spelling.read for name, spelling in spellings(options).items()}
     return {name: value if (read := readers[name]) is None else read(value) for name, value in given.items()}

@@ -58,15 +58,15 @@ class Card(Readable):
             whole(f"The points of {str(question)!r}", own, -MOST_POINTS, MOST_POINTS)
         if self.cut is not None:
             whole("cut", self.cut, -(2**53), 2**53)
-        for one in self.totals:
-            counts, shares = (one.relevant, one.other), (one.low, one.risk, one.high)
+        for total in self.totals:
+            counts, shares = (total.relevant, total.other), (total.low, total.risk, total.high)
             fits = all(0 <= count < math.inf for count in counts) and sum(counts) > 0
-            if not (fits and all(0 <= share <= 1 for share in shares) and one.low <= one.high):
+            if not (fits and all(0 <= share <= 1 for share in shares) and total.low <= total.high):
                 raise InputError(
-                    f"The total {one.total} of a card has the counts {counts} and the shares {shares}; counts are not "
-                    "negative, one is above 0, and shares are from 0 to 1."
+                    f"The total {total.total} of a card has the counts {counts} and the shares {shares}; counts are "
+                    "not negative, one is above 0, and shares are from 0 to 1."
                 )
-        places = [one.total for one in self.totals]
+        places = [total.total for total in self.totals]
         if any(upper <= lower for upper, lower in pairwise(places)):
             raise InputError("The totals of a card do not fall; give the largest first, and each once.")
 
@@ -94,7 +94,7 @@ class Card(Readable):
             raise InputError(
                 "A card is a mapping of questions to points, such as {'age >= 60': 3}, and holds one at least."
             )
-        questions = tuple(one if isinstance(one, Question) else Question.read(str(one), columns) for one, _ in pairs)
+        questions = tuple(own if isinstance(own, Question) else Question.read(str(own), columns) for own, _ in pairs)
         return cls(questions, tuple(own for _, own in pairs))
 
     def save(self, path: str | os.PathLike[str], result: Any = None) -> None:
@@ -225,9 +225,9 @@ class Card(Readable):
             raise InputError(
                 "The card was written by hand, so that no risks are known; call its with_totals on labelled rows."
             )
-        known = np.array([one.total for one in self.totals[::-1]])
+        known = np.array([total.total for total in self.totals[::-1]])
         place = np.searchsorted(known, np.asarray(totals), "right") - 1
-        return np.array([one.risk for one in self.totals[::-1]])[np.maximum(place, 0)]
+        return np.array([total.risk for total in self.totals[::-1]])[np.maximum(place, 0)]
 
     def flags(self, totals: ArrayLike) -> NDArray[np.bool_]:
         """Which totals reach the cut; without one, those whose risk is one half at least."""
@@ -246,13 +246,13 @@ class Card(Readable):
 
     def parts(self) -> list[Part]:
         """What a person reads: questions and points, risks by total, and the cuts that matter."""
-        points = [("question", "points"), *((str(one), f"{own:+d}") for one, own in zip(self.questions, self.points))]
+        points = [("question", "points"), *((str(q), f"{own:+d}") for q, own in zip(self.questions, self.points))]
         found: list[Part] = [Cells(points, ("left", "right"), named=True)]
         if self.totals:
             lines = [("total", "rows", "relevant", "risk", "95 % interval")]
-            for one in self.totals:
-                counts = f"{one.relevant + one.other:g}", f"{one.relevant:g}"
-                lines.append((str(one.total), *counts, percent(one.risk), f"{percent(one.low)} to {percent(one.high)}"))
+            for row in self.totals:
+                counts = f"{row.relevant + row.other:g}", f"{row.relevant:g}"
+                lines.append((str(row.total), *counts, percent(row.risk), f"{percent(row.low)} to {percent(row.high)}"))
             found += [Words(""), Cells(lines, ("right",) * 5, named=True), Words(self.said_of_risks(), small=True)]
             found += [Words(""), self.cut_cells()]
         return [*found, *self.remarks()]
@@ -268,8 +268,8 @@ class Card(Readable):
 
     def said_of_risks(self) -> str:
         """How risks and intervals are made."""
-        relevant = sum(one.relevant for one in self.totals)
-        rows = relevant + sum(one.other for one in self.totals)
+        relevant = sum(total.relevant for total in self.totals)
+        rows = relevant + sum(total.other for total in self.totals)
         how = "count that these rows chose the card, by its refits."
         if self.spread is None:
             how = "do not count that these rows chose the card; those of a fit with validation bootstrap do."
@@ -286,13 +286,13 @@ class Card(Readable):
 
     def cuts(self) -> "list[Cut]":
         """The cuts to act on: its own, the best balance, nine tenths of the relevant rows, precision one half."""
-        P, Q = sum(one.relevant for one in self.totals), sum(one.other for one in self.totals)
+        P, Q = sum(total.relevant for total in self.totals), sum(total.other for total in self.totals)
         hits = others = 0.0
         every = []
-        for one in self.totals:
-            hits, others = hits + one.relevant, others + one.other
+        for total in self.totals:
+            hits, others = hits + total.relevant, others + total.other
             balance = hits / P if P else math.nan, 1 - others / Q if Q else math.nan
-            every.append(Cut(one.total, (hits + others) / (P + Q), *balance, hits / (hits + others)))
+            every.append(Cut(total.total, (hits + others) / (P + Q), *balance, hits / (hits + others)))
         chosen = [cut for cut in every if cut.total == self.cut]
         if every:
             chosen.append(max(every, key=lambda cut: cut.sensitivity + cut.specificity))

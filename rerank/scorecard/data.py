@@ -105,7 +105,7 @@ def _entries(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -
     return Entries(
         np.ascontiguousarray(rare.T).view(np.uint8),
         np.concatenate(rows),
-        *(np.array(one, np.int64) for one in (start, factor, cell)),
+        *(np.array(values, np.int64) for values in (start, factor, cell)),
     )
 
 

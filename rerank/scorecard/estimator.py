@@ -469,8 +469,8 @@ class Scorecard(CardOptions, ShownMixin, ClassifierMixin, BaseEstimator):
         NotSupportedError
             For limits at a cut and among the first rows, and for other statistics with ``ties="average"``.
         """
-        rows, one, own = self._rows_of(None), self.one_per_column is True, self._stated
-        model = model_of(own.problem, self.stat, own.answers, rows, one, ties, **choices)
+        rows, single, own = self._rows_of(None), self.one_per_column is True, self._stated
+        model = model_of(own.problem, self.stat, own.answers, rows, single, ties, **choices)
         model.rerank_info = replace(model.rerank_info, columns=dict(enumerate(map(str, self.questions_))))
         return model
 

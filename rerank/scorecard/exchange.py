@@ -63,7 +63,7 @@ class Exchange:
     def table(self, domains: Sequence[Sequence[int]]) -> kernels.QuestionTable:
         """The rows with the points that questions may have, the smallest ones first."""
         first = np.concatenate([[0], np.cumsum(list(map(len, domains)))]).astype(np.int64)
-        points = [one for own in domains for one in sorted(own, key=lambda one: (abs(one), -one))]
+        points = [point for own in domains for point in sorted(own, key=lambda point: (abs(point), -point))]
         return self._rows._replace(first=first, points=np.array(points, np.int64))
 
     def _levels(self, members: Sequence[int], points: Sequence[int]) -> Any:
@@ -120,25 +120,25 @@ class Exchange:
         known = set(mended)
         while True:
             places = [*draft.members, *([NONE] if len(draft.members) < size else [])]
-            left = [one for one in places if one not in known]
+            left = [j for j in places if j not in known]
             if not left or (self.stop.now and draft.members and not draft.broken):
                 return draft
-            one = left[draw.integers(len(left))]
-            better = self._replaced(draft, one, table, stays)
+            added = left[draw.integers(len(left))]
+            better = self._replaced(draft, added, table, stays)
             if better is draft:
-                known.add(one)
+                known.add(added)
             else:  # what has just come is the best in its place
                 known = set(better.members[-1:]) if len(better.members) >= len(draft.members) else set()
                 draft = better
 
-    def _replaced(self, draft: Draft, one: int, table: kernels.QuestionTable, stays: int) -> Draft:
+    def _replaced(self, draft: Draft, added: int, table: kernels.QuestionTable, stays: int) -> Draft:
         """The draft with another question or other points in place of one, or without it, if that is better."""
         problem = self.problem
-        rest = tuple(j for j in draft.members if j != one)
-        points = tuple(own for j, own in zip(draft.members, draft.points) if j != one)
+        rest = tuple(j for j in draft.members if j != added)
+        points = tuple(own for j, own in zip(draft.members, draft.points) if j != added)
         own, broken = self.broken(rest)
         own += self.room(points) < 0
-        if one == stays != NONE:
+        if added == stays != NONE:
             broken[np.arange(broken.size) != stays] = -1
         by_loss = problem.worth.kind == kernels.LOGLOSS
         q, v, breaks, value = (kernels.best_more_by_loss if by_loss else kernels.best_more)(
@@ -148,7 +148,7 @@ class Exchange:
             problem.limits._replace(total=self.room(points)),
             broken,
             self.sign(rest, points),
-            own if rest and one not in (stays, NONE) else -1,
+            own if rest and added not in (stays, NONE) else -1,
             (draft.broken, draft.value, problem.slack),
         )
         if q == -2:
@@ -175,7 +175,7 @@ class Exchange:
             for cap in range(1, size + 1):
                 draw = np.random.default_rng([self.seed, cap])
                 for found in self._improved([row[cap - 1], row[cap]], cap, rounds(cap), table, draw):
-                    row[cap] = max(row[cap], found, key=lambda one: one.rank)
+                    row[cap] = max(row[cap], found, key=lambda draft: draft.rank)
                     yield found
         if starts:
             yield from self._improved([row[size], *starts], size, rounds(size), every, draw)
@@ -184,7 +184,7 @@ class Exchange:
         """Points that questions may have: those up to each of :data:`RANGES`, and all."""
         domains = self.problem.domains
         for most in RANGES:
-            own = [[one for one in each if abs(one) <= max(most, min(map(abs, each)))] for each in domains]
+            own = [[point for point in each if abs(point) <= max(most, min(map(abs, each)))] for each in domains]
             if any(len(some) < len(each) for some, each in zip(own, domains)):
                 yield own
         yield [list(each) for each in domains]
@@ -199,25 +199,25 @@ class Exchange:
                 return
             found = self.descend(start, size, table, draw)
             yield found
-            best = max(best, found, key=lambda one: one.rank)
+            best = max(best, found, key=lambda draft: draft.rank)
         now = best
         while idle < rounds and not self.stop.now and best.members:
             deck = deck or draw.permutation(len(self.problem.domains)).tolist()
-            one = deck.pop()
+            added = deck.pop()
             # The others are mended before the one by chance may leave again.
-            found = self.descend(self._changed(now, one, size, table, draw), size, table, draw, one)
-            found = self.descend(found, size, table, draw, mended={*found.members, NONE} - {one})
+            found = self.descend(self._changed(now, added, size, table, draw), size, table, draw, added)
+            found = self.descend(found, size, table, draw, mended={*found.members, NONE} - {added})
             yield found
             idle = 0 if found.rank > best.rank else idle + 1
-            best = max(best, found, key=lambda one: one.rank)
+            best = max(best, found, key=lambda draft: draft.rank)
             margin = WORSE * draw.random() * abs(best.value)
             if (-found.broken, found.value + margin) >= now.rank:
                 now = found
 
     def _changed(
-        self, draft: Draft, one: int, size: int, table: kernels.QuestionTable, draw: np.random.Generator
+        self, draft: Draft, added: int, size: int, table: kernels.QuestionTable, draw: np.random.Generator
     ) -> Draft:
-        """A draft with ``one`` question and without some of the others.
+        """A draft with the question ``added`` and without some of the others.
 
         What the rules ask for beside a question enters with it, and those of the others that do not fit leave: so steps
         lead from any set of questions that the rules allow to any other one.
@@ -226,7 +226,7 @@ class Exchange:
         kept = draw.permutation(n)[int(draw.integers(1, max(2, n // 2) + 1)) :]
         known = {draft.members[i]: draft.points[i] for i in kept}
         found: dict[int, int] = {}
-        for j in [one, *known]:
+        for j in [added, *known]:
             if j not in found:
                 found = self._joined(found, j, known, size, table, draw) or found
         return self.draft(tuple(found), tuple(found.values())) if found else draft
@@ -247,7 +247,7 @@ class Exchange:
         while len(found) < size:
             sign = int(self.sign(list(found), list(found.values()))[j])
             points = table.points[table.first[j] : table.first[j + 1]].tolist()
-            allowed = [one for one in points if one * sign >= 0]
+            allowed = [point for point in points if point * sign >= 0]
             if self.broken(list(found))[1][j] < 0 or not allowed:
                 return None
             found[j] = known[j] if known.get(j) in allowed else int(draw.choice(allowed))
@@ -258,7 +258,7 @@ class Exchange:
             wanted = np.flatnonzero(rules.needed[unmet[0]] & (self.broken(own)[1] >= 0)).tolist()
             if not wanted:
                 return None
-            j = int(draw.choice([one for one in wanted if one in known] or wanted))
+            j = int(draw.choice([i for i in wanted if i in known] or wanted))
         return None
 
 

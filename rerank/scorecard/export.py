@@ -26,21 +26,21 @@ def sql(card: Any, table: str | None = None) -> str:
     def asked(question: Question) -> str:
         column = before + _name(question.column)
         # An expression of a column, such as NULLIF, has not its type, by which databases compare.
-        codes = [f"{column} IN ({', '.join(_literals(one))})" for one in _codes(card, question)]
+        codes = [f"{column} IN ({', '.join(_literals(level))})" for level in _codes(card, question)]
         if question.sign == MISSING:
             return " OR ".join([f"{column} IS NULL", *codes])
         each = [f"{column} {sign} {name_of(value)}" for sign, value in question.sides]
         if not each:
             named = _literals(question)
             each = [f"{column} IN ({', '.join(named)})" if len(named) > 1 else f"{column} = {named[0]}"]
-        return " AND ".join([*each, *(f"NOT {one}" for one in codes)])
+        return " AND ".join([*each, *(f"NOT {code}" for code in codes)])
 
     return "\n  + ".join(f"CASE WHEN {asked(question)} THEN {own} ELSE 0 END" for question, own in _paid(card)) or "0"
 
 
 def _codes(card: Any, question: Question) -> list[Question]:
     """The codes for a gap in the column of a question of a card."""
-    return [one for one in card.special if one.column == question.column]
+    return [code for code in card.special if code.column == question.column]
 
 
 def _literals(question: Question) -> list[str]:
@@ -106,7 +106,7 @@ def _equal_in_python(question: Question) -> str:
         when, each = f"value == {name_of(level)!r}", _numbers(level)
         if each:
             read = "value" if each[0] == int(each[0]) else "float(value)"  # of decimals
-            equal = " or ".join(f"{read} == {name_of(one)}" for one in each)
+            equal = " or ".join(f"{read} == {name_of(number)}" for number in each)
             when = f"({equal}) if hasattr(value, '__float__') else {when}"
         found.append(when)
     return found[0] if len(found) == 1 else " or ".join(f"({when})" for when in found)
@@ -115,7 +115,7 @@ def _equal_in_python(question: Question) -> str:
 def formula(card: Any, columns: Mapping[str, str] | Sequence[str] | None = None, row: int = 2) -> str:
     """See :meth:`rerank.scorecard.Card.to_formula`."""
     if columns is None:
-        columns = list(dict.fromkeys(one.column for one in card.questions))
+        columns = list(dict.fromkeys(question.column for question in card.questions))
     if isinstance(columns, str):
         raise InputError(f"columns is the text {columns[:60]!r}; give a mapping of columns to cells, or their names.")
     if not isinstance(columns, Mapping):
@@ -130,7 +130,7 @@ def formula(card: Any, columns: Mapping[str, str] | Sequence[str] | None = None,
             )
         if not _CELL.fullmatch(str(cell)):
             raise InputError(f"{str(cell)[:60]!r} is no cell for {question.column!r}; give one such as 'C2' or '$C2'.")
-        codes = [_equal_in_sheets(one, cell) for one in _codes(card, question)]
+        codes = [_equal_in_sheets(code, cell) for code in _codes(card, question)]
         gap = _of_several("OR", [f'{cell}=""', *codes])
         if question.sign == MISSING:
             return gap
@@ -157,7 +157,7 @@ def _equal_in_sheets(question: Question, cell: str) -> str:
     found = []
     for level in question.levels:
         same = f"EXACT({cell},{_literal(name_of(level))})"  # = takes capitals and small letters for equal
-        each = [f"{cell}+0={name_of(one).upper()}" for one in _numbers(level)]
+        each = [f"{cell}+0={name_of(number).upper()}" for number in _numbers(level)]
         equal = f"IF(ISTEXT({cell}),{same},{_of_several('OR', each) if each else 'FALSE'})"
         found.append(f'IF({cell}="",FALSE,{equal})' if each else equal)
     return _of_several("OR", found)

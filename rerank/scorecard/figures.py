@@ -19,16 +19,16 @@ SMALL, LARGE = 0.1, 0.25  # of the stability index: below no change, above a lar
 def gini(totals: Sequence[Total]) -> float:
     """Twice the area below the ROC curve, straight through ties, less 1."""
     area = above = 0.0
-    for one in totals:
-        area += one.other * (above + one.relevant / 2)
-        above += one.relevant
-    other = sum(one.other for one in totals)
+    for total in totals:
+        area += total.other * (above + total.relevant / 2)
+        above += total.relevant
+    other = sum(total.other for total in totals)
     return 2 * area / (above * other) - 1 if above and other else math.nan
 
 
 def separation(totals: Sequence[Total]) -> tuple[float, int]:
     """The largest difference of the shares of both classes from a total up (Kolmogorov and Smirnov), and the total."""
-    p, q = np.array([(one.relevant, one.other) for one in totals], np.float64).T
+    p, q = np.array([(total.relevant, total.other) for total in totals], np.float64).T
     if not (p.any() and q.any()):
         return math.nan, totals[0].total
     apart = np.cumsum(p) / p.sum() - np.cumsum(q) / q.sum()
@@ -36,9 +36,9 @@ def separation(totals: Sequence[Total]) -> tuple[float, int]:
     return float(apart[best]), totals[best].total
 
 
-def _moved(one: ArrayLike, other: ArrayLike) -> float:
+def _moved(own: ArrayLike, other: ArrayLike) -> float:
     """The sum over cells of the difference of two shares times the logarithm of their quotient."""
-    counts = [np.asarray(side, np.float64) + HALF for side in (one, other)]
+    counts = [np.asarray(side, np.float64) + HALF for side in (own, other)]
     left, right = (side / side.sum() for side in counts)
     return float(((left - right) * np.log(left / right)).sum())
 
@@ -62,9 +62,9 @@ def by_total(card: Any, totals: NDArray[np.int64], weight: NDArray[np.float64]) 
     """Rows of the fit at each total, and so many of others with these totals; what the fit had not counts as the next
     smaller one, or the smallest.
     """
-    known = np.array([one.total for one in card.totals[::-1]])
+    known = np.array([total.total for total in card.totals[::-1]])
     place = np.maximum(np.searchsorted(known, totals, "right") - 1, 0)
-    before = [one.relevant + one.other for one in card.totals[::-1]]
+    before = [total.relevant + total.other for total in card.totals[::-1]]
     return before, np.bincount(place, weight, known.size).tolist()
 
 

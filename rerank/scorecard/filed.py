@@ -41,16 +41,17 @@ def of_totals(card: Card, fit: Fit | None) -> list[FiledEntry]:
     """What follows from the totals of a file alone: the shares, and the value of one list."""
     found = []
     if card.totals:
-        levels, p, q = (np.array([one[j] for one in card.totals]) for j in range(3))
+        levels, p, q = (np.array([total[j] for total in card.totals]) for j in range(3))
         again = risks(levels.astype(np.int64), p.astype(np.float64), q.astype(np.float64), card.spread)
-        apart = next((k for k, (one, own) in enumerate(zip(card.totals, again)) if not _same(one[3:], own[3:])), None)
+        pairs = enumerate(zip(card.totals, again))
+        apart = next((k for k, (total, own) in pairs if not _same(total[3:], own[3:])), None)
         own, new = card.totals[apart or 0].risk, float(again[apart or 0].risk)
         found.append(FiledEntry("totals.risk", own, new, apart is None))
     if fit is None:
         return found
     if card.totals and fit.get("asked", {}).get("lists", 1) == 1:
         value = _value_of_totals(card, fit)
-        whole = all(float(count).is_integer() for one in card.totals for count in one[1:3])
+        whole = all(float(count).is_integer() for total in card.totals for count in total[1:3])
         holds = value is not None and abs(value - fit["value"]) <= (CLOSE if whole else CLOSE_WEIGHTED)
         found.append(FiledEntry("fit.value", fit["value"], value, holds))
     if not fit["bound"] >= fit["value"]:
@@ -61,15 +62,15 @@ def of_totals(card: Card, fit: Fit | None) -> list[FiledEntry]:
 
 
 def _same(left: Any, right: Any) -> bool:
-    return all(abs(one - other) <= CLOSE for one, other in zip(left, right))
+    return all(abs(a - other) <= CLOSE for a, other in zip(left, right))
 
 
 def _value_of_totals(card: Card, fit: Fit) -> float | None:
     statistic, rate = measure(fit["statistic"])
     if isinstance(statistic, LogLoss):
-        counts = np.array([one[:3] for one in card.totals]).T
+        counts = np.array([total[:3] for total in card.totals]).T
         return value_at(link_of(*counts), *counts)
-    counts, unit = in_units(np.array([count for one in card.totals for count in one[1:3]]))
+    counts, unit = in_units(np.array([count for total in card.totals for count in total[1:3]]))
     order = list(zip(counts[::2].tolist(), counts[1::2].tolist()))
     value = value_of_list(statistic, rate, order, unit)
     return None if value is None else float(value)
@@ -77,18 +78,18 @@ def _value_of_totals(card: Card, fit: Fit) -> float | None:
 
 def contradictions(card: Card, fit: Fit | None) -> list[str]:
     """Sentences on what a file says of its fit that its totals contradict."""
-    each = {one.name: one for one in of_totals(card, fit) if not one.holds}
+    each = {entry.name: entry for entry in of_totals(card, fit) if not entry.holds}
     found = []
     if fit is not None and "fit.value" in each:
-        one = each["fit.value"]
+        entry = each["fit.value"]
         unless = "" if "asked" in fit else ", unless it was fitted on several lists"
         found.append(
-            f"The file says that its card has {fit['statistic']} {one.stated!r}, and its own totals make "
-            f"{one.found!r}: one of them was changed{unless}."
+            f"The file says that its card has {fit['statistic']} {entry.stated!r}, and its own totals make "
+            f"{entry.found!r}: one of them was changed{unless}."
         )
     found += [
-        f"The file has {name} {one.stated!r}, and {one.found!r} follows from the rest: one of them was changed."
-        for name, one in each.items()
+        f"The file has {name} {entry.stated!r}, and {entry.found!r} follows from the rest: one of them was changed."
+        for name, entry in each.items()
         if name != "fit.value"
     ]
     return found
@@ -109,9 +110,9 @@ class OfRows:
     def compared(self) -> list[FiledEntry]:
         """The rows of each total, and the value."""
         again = self.card.with_totals(self.totals, *self.rows.counts)
-        counts = [[one[:3] for one in of.totals] for of in (self.card, again)]
+        counts = [[total[:3] for total in of.totals] for of in (self.card, again)]
         same = len(counts[0]) == len(counts[1]) and all(
-            np.allclose(one, other, rtol=CLOSE, atol=CLOSE) for one, other in zip(*counts)
+            np.allclose(own, other, rtol=CLOSE, atol=CLOSE) for own, other in zip(*counts)
         )
         found = [FiledEntry("totals", f"{len(counts[0])} totals", f"{len(counts[1])} of these rows", same)]
         if not self.fit:
@@ -139,7 +140,7 @@ class OfRows:
 
     def allowed(self) -> str:
         """Which cards were allowed, in a sentence."""
-        rules = [f"{name} {one}" for name, one in (self.asked or {}).items() if name in ALLOWED and one]
+        rules = [f"{name} {rule}" for name, rule in (self.asked or {}).items() if name in ALLOWED and rule]
         points = ", ".join(map(str, domain_of(self.est.points)))
         return f"Allowed are cards of at most {self.est.n_questions} questions with points of {points}: " + (
             "; ".join(rules) if rules else "no further rules"

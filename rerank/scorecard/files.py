@@ -158,16 +158,16 @@ def json_of(card: Any, result: Any = None) -> str:
         "format": FORMAT,
         "schema": SCHEMA,
         "questions": [
-            {"column": one.column, "sign": one.sign, "value": _plain(one.value), "points": int(points)}
-            for one, points in zip(card.questions, card.points)
+            {"column": question.column, "sign": question.sign, "value": _plain(question.value), "points": int(points)}
+            for question, points in zip(card.questions, card.points)
         ],
         "cut": None if card.cut is None else int(card.cut),
-        "totals": [dict(zip(TOTAL, (int(one[0]), *map(float, one[1:])))) for one in card.totals],
+        "totals": [dict(zip(TOTAL, (int(total[0]), *map(float, total[1:])))) for total in card.totals],
     }
     if card.spread is not None:
         body["spread"] = list(map(float, card.spread))
     if card.special:
-        body["special"] = {one.column: _plain(one.value) for one in card.special}
+        body["special"] = {code.column: _plain(code.value) for code in card.special}
     if result is not None:
         body["fit"] = {name: plain(getattr(result, name)) for name in FIT}
         body["fit"] |= {} if result.asked is None else {"asked": plain(result.asked)}
@@ -184,7 +184,7 @@ def _digest(body: Mapping[str, Any]) -> str:
 def _plain(value: Any) -> Any:
     """A whole number without a point."""
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(entry) for entry in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST else value
 
 
@@ -227,24 +227,24 @@ def _of_json(body: Any) -> Filed:
         raise ValueError(f"its schema is {str(body.get('schema'))[:40]!r}, and 1 to {SCHEMA} are read")
     _keys(body, "the card", keys, ("fit", "digest", "special", "spread"))
     questions, points = [], []
-    for place, one in enumerate(_list(body["questions"], "questions", MOST_QUESTIONS), 1):
+    for place, entry in enumerate(_list(body["questions"], "questions", MOST_QUESTIONS), 1):
         where = f"question {place}"
-        _keys(one, where, ("column", "sign", "value", "points"))
-        value = _value(one["value"], where)
-        column, sign = (_text(one[name], f"the {name} of {where}") for name in ("column", "sign"))
+        _keys(entry, where, ("column", "sign", "value", "points"))
+        value = _value(entry["value"], where)
+        column, sign = (_text(entry[name], f"the {name} of {where}") for name in ("column", "sign"))
         question = Question(column, sign, value)
         if question.sign == "is missing" and value is not None:
             raise ValueError(f"{where} asks whether a value is missing, and has the value {str(value)[:40]!r}")
         if question in questions:
             raise ValueError(f"{where} is there twice")
         questions.append(question)
-        points.append(_integer(one["points"], f"the points of {where}", 10**6))
+        points.append(_integer(entry["points"], f"the points of {where}", 10**6))
     totals = []
-    for place, one in enumerate(_list(body["totals"], "totals", MOST_TOTALS), 1):
+    for place, entry in enumerate(_list(body["totals"], "totals", MOST_TOTALS), 1):
         where = f"total {place}"
-        _keys(one, where, TOTAL)
-        numbers = (_number(one[name], f"{name} of {where}") for name in TOTAL[1:])
-        totals.append(Total(_integer(one["total"], where, LARGEST), *numbers))
+        _keys(entry, where, TOTAL)
+        numbers = (_number(entry[name], f"{name} of {where}") for name in TOTAL[1:])
+        totals.append(Total(_integer(entry["total"], where, LARGEST), *numbers))
     cut = None if body["cut"] is None else _integer(body["cut"], "the cut", LARGEST)
     codes = body.get("special", {})
     if not isinstance(codes, dict):
@@ -253,7 +253,7 @@ def _of_json(body: Any) -> Filed:
     fit = body.get("fit")
     if fit is not None:
         _check_fit(fit)
-    if "digest" in body and body["digest"] != _digest({key: one for key, one in body.items() if key != "digest"}):
+    if "digest" in body and body["digest"] != _digest({key: entry for key, entry in body.items() if key != "digest"}):
         raise ValueError("the digest does not match the content; whoever changed the card on purpose takes it out")
     if fit is not None and fit["bound"] is None:
         fit = {**fit, "bound": math.inf}
@@ -268,7 +268,7 @@ def _of_json(body: Any) -> Filed:
 def _value(given: Any, where: str) -> Any:
     """What a question compares with: nothing, a number, a text, or a tuple of them."""
     if isinstance(given, list):
-        return tuple(_value(one, where) for one in _list(given, f"the value of {where}", MOST_QUESTIONS))
+        return tuple(_value(entry, where) for entry in _list(given, f"the value of {where}", MOST_QUESTIONS))
     if isinstance(given, bool) or not (given is None or isinstance(given, str | int | float)):
         raise ValueError(f"the value of {where} is neither a number nor a text")
     return given if given is None else (_text if isinstance(given, str) else _number)(given, f"the value of {where}")
@@ -281,8 +281,8 @@ def _check_fit(fit: Any) -> None:
     if not isinstance(levels, dict):
         raise ValueError("the levels of the fit are no object")
     for name, own in levels.items():
-        for one in _list(own, f"the levels of {name[:40]!r}", MOST_QUESTIONS):
-            _text(one, f"a level of {name[:40]!r}")
+        for level in _list(own, f"the levels of {name[:40]!r}", MOST_QUESTIONS):
+            _text(level, f"a level of {name[:40]!r}")
     for note in _list(fit.get("notes", []), "notes", MOST_QUESTIONS):
         _text(note, "a note of the fit")
     unknown = [name for name in ("bound", "corrected") if fit[name] is None]
@@ -306,9 +306,9 @@ def _check_asked(asked: Any) -> None:
         raise ValueError("the lists of the fit are not counted, or it is not known whether they had weights")
     read = asked.get("read", {})
     _keys(read, "how the table was read", (), READ)
-    for name, one in read.items():
-        if one is not None:
-            _text(one, f"{name} of the table")
+    for name, entry in read.items():
+        if entry is not None:
+            _text(entry, f"{name} of the table")
 
 
 def _keys(given: Any, where: str, needed: Sequence[str], more: Sequence[str] = ()) -> None:

@@ -64,38 +64,38 @@ class Frontier(Readable):
         """A mapping for each size, as ``pandas.DataFrame`` takes them; None for what is not known."""
         return [
             {
-                f"{self.unit}s": one.size,
+                f"{self.unit}s": step.size,
                 "statistic": self.statistic,
-                "value": one.value,
-                "bound": one.bound if math.isfinite(one.bound) else None,
-                "proved": one.proved,
-                "held_out": one.held_out,
-                "held_out_error": one.error,
-                "names": list(one.names),
-                "seconds": one.seconds,
-                "note": one.why,
+                "value": step.value,
+                "bound": step.bound if math.isfinite(step.bound) else None,
+                "proved": step.proved,
+                "held_out": step.held_out,
+                "held_out_error": step.error,
+                "names": list(step.names),
+                "seconds": step.seconds,
+                "note": step.why,
             }
-            for one in self.steps
+            for step in self.steps
         ]
 
     @property
     def proved(self) -> bool:
         """Whether every value is proved."""
-        return all(one.proved for one in self.steps)
+        return all(step.proved for step in self.steps)
 
     def parts(self) -> list[Part]:
         """What a person reads."""
         rows = [("at most", self.statistic, "bound", "held out", f"{self.unit}s", "seconds")]
-        for one in self.steps:
-            bound = "proved" if one.proved else rounded_up(one.bound) if math.isfinite(one.bound) else ""
-            value, held_out = ("" if side is None else four(side) for side in (one.value, one.held_out))
-            held_out += "" if one.error is None else f" +- {Z * one.error:.2g}"
-            told = "; ".join(filter(None, (", ".join(one.names), one.why)))
-            rows.append((str(one.size), value, bound, held_out, told, f"{one.seconds:.2g}"))
+        for step in self.steps:
+            bound = "proved" if step.proved else rounded_up(step.bound) if math.isfinite(step.bound) else ""
+            value, held_out = ("" if side is None else four(side) for side in (step.value, step.held_out))
+            held_out += "" if step.error is None else f" +- {Z * step.error:.2g}"
+            told = "; ".join(filter(None, (", ".join(step.names), step.why)))
+            rows.append((str(step.size), value, bound, held_out, told, f"{step.seconds:.2g}"))
         sides = ("right", "right", "right", "right", "left", "right")
         first = f"The best {self.statistic} by the number of {self.unit}s, on the rows of the fit."
         first += f" Held out: {self.held_out_by}, rows of equal score in any order." if self.held_out_by else ""
-        if any(one.error is not None for one in self.steps):
+        if any(step.error is not None for step in self.steps):
             first += " +- is 1.96 standard errors, by the values of folds."
         last = [Words(self.remark)] if self.remark else []
         return [Words(first), Cells(rows, sides, named=True), *last, *([Items(self.notes)] if self.notes else [])]
@@ -103,14 +103,14 @@ class Frontier(Readable):
     @property
     def remark(self) -> str:
         """The size with the largest held-out value, in a sentence; empty without such values."""
-        known = [one for one in self.steps if one.held_out is not None]
+        known = [step for step in self.steps if step.held_out is not None]
         if not known:
             return ""
-        best = max(known, key=lambda one: (one.held_out, -one.size))
+        best = max(known, key=lambda step: (step.held_out, -step.size))
         units = f"{self.unit} has" if best.size == 1 else f"{self.unit}s have"
         most = best.held_out or 0.0
         told = f"On held-out rows {best.size} {units} the most, {four(most)}"
-        near = next(one for one in known if (one.held_out or 0.0) >= most - (best.error or 0.0))
+        near = next(step for step in known if (step.held_out or 0.0) >= most - (best.error or 0.0))
         if near.size == best.size:
             return f"{told}."
         return f"{told}; {near.size} cannot be told from it: {four(near.held_out or 0.0)}, within one standard error."
@@ -119,15 +119,15 @@ class Frontier(Readable):
         """Value, bound and held-out value by size; returns the axes (:func:`rerank.plots.by_option`)."""
         from rerank.plots import by_option
 
-        drawn = [one for one in self.steps if one.value is not None]
-        held_out = [math.nan if one.held_out is None else one.held_out for one in drawn]
+        drawn = [step for step in self.steps if step.value is not None]
+        held_out = [math.nan if step.held_out is None else step.held_out for step in drawn]
         known = any(map(math.isfinite, held_out))
         return by_option(
-            [str(one.size) for one in drawn],
-            [one.value or 0.0 for one in drawn],
+            [str(step.size) for step in drawn],
+            [step.value or 0.0 for step in drawn],
             held_out if known else None,
-            errors=[math.nan if one.error is None else one.error for one in drawn] if known else None,
-            bounds=[one.bound for one in drawn],
+            errors=[math.nan if step.error is None else step.error for step in drawn] if known else None,
+            bounds=[step.bound for step in drawn],
             name=f"{self.unit}s at most",
             unit=self.statistic,
             ax=ax,
@@ -137,11 +137,11 @@ class Frontier(Readable):
 def nested(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps by what others say: the best of a size may be that of a smaller one, and bounds of larger ones hold."""
     best, found = Step(0), list[Step]()
-    for one in steps:
-        if best.value is not None and (one.value is None or one.value < best.value):
-            one = replace(one, value=best.value, names=best.names)
-        best = one if one.value is not None else best
-        found.append(one)
+    for step in steps:
+        if best.value is not None and (step.value is None or step.value < best.value):
+            step = replace(step, value=best.value, names=best.names)
+        best = step if step.value is not None else best
+        found.append(step)
     bound = math.inf
     for place in reversed(range(len(found))):
         bound = min(bound, found[place].bound)

@@ -87,20 +87,20 @@ def codes_told(X: Any) -> tuple[str, ...]:
 
 def levels_of(questions: Sequence[Question], X: Any) -> dict[str, list[str]]:
     """The texts that a table has in columns whose levels are asked for, where they are not too many for a file."""
-    asked = {one.column for one in questions if any(isinstance(level, str) for level in one.levels)}
+    asked = {question.column for question in questions if any(isinstance(level, str) for level in question.levels)}
     names = names_of(X)
     found = {}
     for name in sorted(asked):
-        each = {str(one) for one in entries(column(X, names.index(name))) if one is not None}
-        if len(each) <= MOST_LEVELS and all(len(one) <= LONGEST_LEVEL for one in each):
+        each = {str(entry) for entry in entries(column(X, names.index(name))) if entry is not None}
+        if len(each) <= MOST_LEVELS and all(len(level) <= LONGEST_LEVEL for level in each):
             found[name] = sorted(each)
     return found
 
 
 def missed(questions: Sequence[Question], X: Any) -> NDArray[np.intp]:
     """The rows of a table that miss a value of a column of the card, of which no question asks whether it is."""
-    knows = {one.column for one in questions if one.sign == MISSING}
-    asked = dict.fromkeys(one.column for one in questions if one.column not in knows)
+    knows = {question.column for question in questions if question.sign == MISSING}
+    asked = dict.fromkeys(question.column for question in questions if question.column not in knows)
     each = [Question(name, MISSING).answers(X) for name in asked]
     return np.flatnonzero(np.any(each, axis=0)) if each else np.empty(0, np.intp)
 
@@ -120,7 +120,7 @@ def notes_on_rows(
     for name, known in levels.items():
         places = Places([*known])
         each = entries(column(X, names.index(name)))
-        new = np.flatnonzero([one is not None and places[one] is None for one in each])
+        new = np.flatnonzero([entry is not None and places[entry] is None for entry in each])
         if new.size:
             words = ", ".join(dict.fromkeys(repr(str(each[row]))[:40] for row in new[:200].tolist()))
             found.append(

@@ -91,8 +91,8 @@ def _bootstrap(options: CardOptions, card: Card, rows: Rows, seed: int) -> HeldO
             part = rows.some(draw.integers(rows.n, size=rows.n))
         else:
             chosen = draw.integers(rows.list_weight.size, size=rows.list_weight.size)
-            each = [np.flatnonzero(rows.lists == one) for one in chosen]
-            number = np.repeat(np.arange(len(each)), [one.size for one in each])
+            each = [np.flatnonzero(rows.lists == number) for number in chosen]
+            number = np.repeat(np.arange(len(each)), [group.size for group in each])
             part = replace(rows.some(np.concatenate(each)), lists=number, list_weight=rows.list_weight[chosen])
         if (other := quick_card(options, part)) is not None:
             leads.append(later(options.stat, other, part) - later(options.stat, other, rows))
@@ -111,8 +111,8 @@ def _errors(card: Card, every: Rows) -> list[float]:
     risk = card.risk(card.total(every.X))
     relevant, other = every.counts
     base, found = relevant.sum() / (relevant.sum() + other.sum()), []
-    for own in {one.risk for one in card.totals}:
-        rows = sum(one.relevant + one.other for one in card.totals if one.risk == own)
+    for own in {total.risk for total in card.totals}:
+        rows = sum(total.relevant + total.other for total in card.totals if total.risk == own)
         there = risk == own
         share = (relevant[there].sum() + base) / (relevant[there].sum() + other[there].sum() + 1)
         error = (own - share) * math.sqrt((rows + 1) / (share * (1 - share)))

@@ -53,23 +53,23 @@ class Pool(Readable):
     @property
     def values(self) -> NDArray[np.float64]:
         """Values of the cards."""
-        return np.array([one.value for one in self.found])
+        return np.array([card.value for card in self.found])
 
     @property
     def sets(self) -> int:
         """Different sets of questions."""
-        return len({one.members for one in self.found})
+        return len({card.members for card in self.found})
 
     @property
     def column_sets(self) -> int:
         """Different sets of columns."""
-        return len({frozenset(self.questions[j].column for j in one.members) for one in self.found})
+        return len({frozenset(self.questions[j].column for j in card.members) for card in self.found})
 
     def counts(self) -> list[tuple[Question, int, int, int]]:
         """Of each question that some card asks: in how many cards, with the least and the most points."""
         points: dict[int, list[int]] = {}
-        for one in self.found:
-            for j, own in zip(one.members, one.points):
+        for card in self.found:
+            for j, own in zip(card.members, card.points):
                 points.setdefault(j, []).append(own)
         order = sorted(points, key=lambda j: (-len(points[j]), j))
         return [(self.questions[j], len(points[j]), min(points[j]), max(points[j])) for j in order]
@@ -81,7 +81,7 @@ class Pool(Readable):
         """
         if not self.found:
             return []
-        totals = np.array([np.array(one.points) @ self.answers[list(one.members)] for one in self.found], np.float64)
+        totals = np.array([np.array(card.points) @ self.answers[list(card.members)] for card in self.found], np.float64)
         totals -= totals.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(totals, axis=1, keepdims=True)
         totals /= np.where(norms > 0, norms, 1.0)
@@ -126,15 +126,15 @@ def collected(
             return True
         own = cards_of(problem, members, least, strict)
         there = np.flatnonzero(problem.data.groups(members)[0].any(axis=1))
-        for one in own:
-            order = _order(one.points, there)
-            if _is_idle(problem, one, there, order):
+        for card in own:
+            order = _order(card.points, there)
+            if _is_idle(problem, card, there, order):
                 continue
             with lock:
-                other = known.get((one.members, order))
-                both = one if other is None else min(one, other, key=lambda each: each.key)
-                many = one.vectors + (0 if other is None else other.vectors)
-                known[one.members, order] = replace(both, vectors=many)
+                other = known.get((card.members, order))
+                both = card if other is None else min(card, other, key=lambda each: each.key)
+                many = card.vectors + (0 if other is None else other.vectors)
+                known[card.members, order] = replace(both, vectors=many)
         return len(known) <= most
 
     search = Search(problem, n_jobs=threads)
@@ -146,14 +146,14 @@ def collected(
         why = f"it was cut at {most:,} cards"
     elif interrupted or not search.all_bounded:
         why = "the time ended before all sets of questions were searched"
-    return sorted(known.values(), key=lambda one: one.key), why
+    return sorted(known.values(), key=lambda card: card.key), why
 
 
-def _is_idle(problem: CardProblem, one: Found, there: NDArray[np.intp], order: bytes) -> bool:
+def _is_idle(problem: CardProblem, card: Found, there: NDArray[np.intp], order: bytes) -> bool:
     """Whether some question can be left out, with the same points of the others, and the rows keep their order."""
-    for place in range(len(one.members)):
-        if len(one.members) > 1 and problem.rules.allow(one.members[:place] + one.members[place + 1 :]):
-            points = tuple(0 if at == place else own for at, own in enumerate(one.points))
+    for place in range(len(card.members)):
+        if len(card.members) > 1 and problem.rules.allow(card.members[:place] + card.members[place + 1 :]):
+            points = tuple(0 if at == place else own for at, own in enumerate(card.points))
             if _order(points, there) == order:
                 return True
     return False

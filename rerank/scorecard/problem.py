@@ -38,15 +38,15 @@ class CardProblem:
         relevant, other = self.data.totals.sum(axis=0).astype(np.float64)
         most = self.limits.flagged * (relevant + other)
         rows = min(most, self.limits.rows) if self.limits.cut == kernels.TOP else most
-        one = np.ones(1)
+        unit = np.ones(1)
         worth = Worth(
             kind=kernels.HITS,
             unit=1.0,
             constant=0.0,
-            scale=one,
-            others=one,
+            scale=unit,
+            others=unit,
             limit=np.array([rows * (1 + 1e-9)]),
-            earned=one,
+            earned=unit,
             start=np.zeros(1, np.int64),
         )
         wanted = 0.0 if self.limits.cut == kernels.NO_CUT else self.limits.sensitivity * relevant

@@ -91,7 +91,7 @@ def _pessimistic(statistic: RankStatistic, rate: float | None, rows: Rows) -> tu
             places = statistic.coefficients(own.size)
             found.append((weight, offset / scale, weight / scale, Unit(own[relevant], own[~relevant], places)))
     total = math.fsum(weight for weight, *_ in found)
-    units = [replace(one, factor=factor / total) for _, _, factor, one in found]
+    units = [replace(unit, factor=factor / total) for _, _, factor, unit in found]
     return repeated, units, -math.fsum(weight * offset for weight, offset, *_ in found) / total
 
 

@@ -67,7 +67,7 @@ class Question:
             object.__setattr__(self, "value", None)
         elif self.sign in (IN, WITHIN):
             own = self.value if isinstance(self.value, list | tuple) else ()
-            parts = [Question(self.column, "=" if self.sign == IN else "<", one).value for one in own]
+            parts = [Question(self.column, "=" if self.sign == IN else "<", level).value for level in own]
             object.__setattr__(self, "value", tuple(dict.fromkeys(parts)))
             rising = self.sign == IN or (len(parts) == 2 and parts[0] < parts[1])  # type: ignore[operator]
             if not (parts and rising):
@@ -112,7 +112,7 @@ class Question:
     def sides(self) -> list[tuple[str, float]]:
         """The comparisons of sizes, all of which a row answers by yes: signs and numbers; none for other questions."""
         signs = (">=", "<") if self.sign == WITHIN else (self.sign,) if self.sign in COMPARED else ()
-        return [(sign, float(one)) for sign, one in zip(signs, self.levels)]
+        return [(sign, float(level)) for sign, level in zip(signs, self.levels)]
 
     @classmethod
     def read(cls, text: str, columns: Sequence[str] = ()) -> Self:
@@ -140,7 +140,7 @@ class Question:
             return cls(name, MISSING)
         if rest.startswith("in "):
             return cls(name, IN, _levels_in(text, rest[3:]))
-        sign = next(one for one in SIGNS if rest.startswith(one))
+        sign = next(sign for sign in SIGNS if rest.startswith(sign))
         value = rest[len(sign) :].strip()
         if sign == "=":
             value = value.removeprefix("=").strip()
@@ -226,26 +226,26 @@ def answered(questions: Sequence[Question], values: Any) -> list[Answers]:
     # Whole numbers that are no doubles are told apart as entries alone.
     exact = found is None or bool((np.abs(found) >= 2.0**53).any())
     each = entries(values) if exact else []
-    return [_answers(one, found, each) for one in questions]
+    return [_answers(question, found, each) for question in questions]
 
 
 def _answers(question: Question, found: Floats | None, each: list[Any]) -> Answers:
     """By the column as numbers, or for equality by its entries where there are some."""
     if question.sign == MISSING:
-        return np.isnan(found) if found is not None else np.array([one is None for one in each], dtype=bool)
+        return np.isnan(found) if found is not None else np.array([entry is None for entry in each], dtype=bool)
     if not (sides := question.sides):
         if found is None or each:
             places = Places(question.levels)
-            return np.array([one is not None and places[one] is not None for one in each], dtype=bool)
-        own = [number_of(one) if isinstance(one, str) else one for one in question.levels]
+            return np.array([entry is not None and places[entry] is not None for entry in each], dtype=bool)
+        own = [number_of(level) if isinstance(level, str) else level for level in question.levels]
         # A text that is no number equals none.
-        return np.isin(found, [double for one in own if one is not None for double in doubles(one)])
+        return np.isin(found, [double for number in own if number is not None for double in doubles(number)])
     if found is None:
-        if any(isinstance(level_of(one), str) for one in each if one is not None):
+        if any(isinstance(level_of(entry), str) for entry in each if entry is not None):
             raise InputError(
                 f"Column {question.column!r} holds texts, and the card asks whether {question}; give numbers."
             )
-        found = np.array([np.nan if one is None else float(one) for one in each])
+        found = np.array([np.nan if entry is None else float(entry) for entry in each])
     # NaN is neither above nor below anything.
     return np.logical_and.reduce([COMPARED[sign](found, value) for sign, value in sides])
 
@@ -311,7 +311,7 @@ def candidates(
     rows: list[Answers] = []
     left_out: dict[str, str] = {}
     known: set[bytes] = set()
-    barred = {(one.column, np.packbits(one.answers(X)).tobytes()) for one in never if isinstance(one, Question)}
+    barred = {(q.column, np.packbits(q.answers(X)).tobytes()) for q in never if isinstance(q, Question)}
 
     def take(question: Question, answer: Answers, least: float) -> None:
         key = np.packbits(answer).tobytes()
@@ -344,7 +344,7 @@ def _thresholds(thresholds: Any, names: Sequence[str]) -> tuple[dict[str, list[f
     many = QUANTILES
     if isinstance(thresholds, Mapping):
         for name, cuts in thresholds.items():
-            given[str(name)] = [real(f"A threshold of {name!r}", one, -math.inf) for one in cuts]
+            given[str(name)] = [real(f"A threshold of {name!r}", cut, -math.inf) for cut in cuts]
     elif isinstance(thresholds, str) and thresholds != "quantiles":
         raise InputError(
             f"thresholds is {thresholds!r}; it must be 'quantiles', how many quantiles, or numbers by column."
@@ -359,10 +359,10 @@ def _thresholds(thresholds: Any, names: Sequence[str]) -> tuple[dict[str, list[f
 
 def _more(own: list[Question], values: Any, asked: QuestionsAsked, weight: Floats, relevant: Answers) -> list[Question]:
     """The questions of a column, and those in the other direction, of ranges, and of groups of levels."""
-    gaps = any(one.sign == MISSING for one in own)
+    gaps = any(question.sign == MISSING for question in own)
     turned = asked.both_ways is True or (gaps and asked.both_ways == "gaps")
-    both = [each for one in own for each in _both(one, values)] if turned else own
-    cuts = [one.levels[0] for one in own if one.sign == ">="]
+    both = [each for question in own for each in _both(question, values)] if turned else own
+    cuts = [question.levels[0] for question in own if question.sign == ">="]
     ranges = [Question(own[0].column, WITHIN, ends) for ends in combinations(cuts, 2)] if asked.ranges else []
     return [*both, *ranges, *(_groups(own, values, weight, relevant) if asked.groups else [])]
 
@@ -371,7 +371,7 @@ def _groups(own: Sequence[Question], values: Any, weight: Floats, relevant: Answ
     """Levels of texts in order of their shares of relevant rows, the first of them together, and the last. The best
     single split of two classes is one of these [Breiman1984].
     """
-    levels = [one for one in own if isinstance(one.value, str)]
+    levels = [question for question in own if isinstance(question.value, str)]
     shares = [float(weight @ (answer & relevant) / (weight @ answer)) for answer in answered(levels, values)]
     order = [levels[k].levels[0] for k in sorted(range(len(levels)), key=lambda k: (-shares[k], k))]
     ends = [part for k in range(2, len(order)) for part in (order[:k], order[k:]) if len(part) > 1]
@@ -386,8 +386,8 @@ def _both(question: Question, values: Any) -> list[Question]:
         return [question]
     found = numbers(values)
     others = [] if question.sign != "=" or found is None else np.unique(found[~np.isnan(found)]).tolist()
-    rest = [one for one in others if len(others) == 2 and one != question.value]
-    return [question, *(Question(question.column, "=", one) for one in rest)]
+    rest = [level for level in others if len(others) == 2 and level != question.value]
+    return [question, *(Question(question.column, "=", level) for level in rest)]
 
 
 def _suggested(
@@ -424,27 +424,27 @@ def _ends(value: float) -> tuple[float, float]:
 
 
 def _texts(name: str, found: list[Any], weight: Floats) -> list[Question] | str:
-    seen = [one for one in found if one is not None]
+    seen = [entry for entry in found if entry is not None]
     if not seen:
         return NO_VALUE
-    kinds = {type(one) for one in seen}
+    kinds = {type(entry) for entry in seen}
     if any(hasattr(kind, "isoformat") or kind.__name__.startswith("timedelta") for kind in kinds):
         return DATE
     if any(issubclass(kind, list | tuple | dict | set | np.ndarray) for kind in kinds):
         return OTHER
-    counts = counted((one, rows) for one, rows in zip(found, weight.tolist()) if one is not None)
+    counts = counted((entry, rows) for entry, rows in zip(found, weight.tolist()) if entry is not None)
     many = sum(counts.values())
     if len(counts) > 0.9 * many and many > LEAST_ROWS:
         return DATE if are_dates(counts) else OWN
     least = min(LEAST_ROWS, float(weight.sum()) / 50)
-    frequent = [one for one, count in counts.items() if count >= least]
-    frequent = sorted(sorted(frequent, key=lambda one: (-counts[one], _placed(one)))[:MOST_TEXTS], key=_placed)
+    frequent = [level for level, count in counts.items() if count >= least]
+    frequent = sorted(sorted(frequent, key=lambda level: (-counts[level], _placed(level)))[:MOST_TEXTS], key=_placed)
     gaps = [Question(name, MISSING)] if len(seen) < len(found) else []
     if not gaps and (len(counts) == 1 or not frequent) and are_dates(counts):
         return DATE
     if len(counts) == 1 and not gaps:
         return CONSTANT
-    return [*(Question(name, "=", one) for one in frequent), *gaps]
+    return [*(Question(name, "=", level) for level in frequent), *gaps]
 
 
 def _placed(level: Level) -> tuple[float, str]:

@@ -146,7 +146,7 @@ def _held_out(options: CardOptions, card: Card, rows: Rows) -> tuple[float | Non
             errors.append(Evaluator(statistic, lists).lead(totals[0], totals[1], "average")[1])
     if not leads:
         return None, None
-    if len(errors) == len(leads) and all(math.isfinite(one) for one in errors):
-        return float(np.mean(leads)), math.sqrt(sum(one**2 for one in errors)) / len(errors)
+    if len(errors) == len(leads) and all(math.isfinite(error) for error in errors):
+        return float(np.mean(leads)), math.sqrt(sum(error**2 for error in errors)) / len(errors)
     many = len(leads)
     return float(np.mean(leads)), float(np.std(leads, ddof=1) / math.sqrt(many)) if many > 1 else math.nan

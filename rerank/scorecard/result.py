@@ -159,7 +159,7 @@ def exact(stat: Any, rows: Rows, totals: Any, ties: str = "average") -> Fraction
 def later(stat: Any, card: Card, rows: Rows) -> float:
     """The statistic of a card on other rows than those that its totals are of; log loss has the link of these."""
     statistic, rate = measure(stat)
-    link = link_of(*np.array([one[:3] for one in card.totals]).T) if isinstance(statistic, LogLoss) else None
+    link = link_of(*np.array([total[:3] for total in card.totals]).T) if isinstance(statistic, LogLoss) else None
     return float(value_of(statistic, rate, card.total(rows.X), rows, rows.units, link=link))
 
 

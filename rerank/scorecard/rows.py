@@ -36,7 +36,7 @@ class Rows:
         """The rows that have a weight; lists and people by name of a column or one by one."""
         n = X.shape[0]
         taken = [name for name in (qid, people) if isinstance(name, str)]
-        qid, people = (entries(column(X, place_of(X, one))) if isinstance(one, str) else one for one in (qid, people))
+        qid, people = (entries(column(X, place_of(X, of))) if isinstance(of, str) else of for of in (qid, people))
         qid = None if qid is None else check_qid(lists_given(qid, n), n)
         there = present(n, weight, query_weight, qid)
         X = X if is_frame(X) or not taken else Frame(dict(zip(names_of(X), X.T)))
@@ -53,9 +53,9 @@ class Rows:
             own = there.of(np.asarray(entries(people), dtype=object))
             if own.shape != relevant.shape:
                 raise InputError(f"people has {len(own)} entries for {relevant.size} rows; give one for each row.")
-            texts = [name_of(one) for one in own.tolist()]
+            texts = [name_of(group) for group in own.tolist()]
             kinds = tuple(sorted(set(texts)))
-            codes = np.array([kinds.index(one) for one in texts], np.int64)
+            codes = np.array([kinds.index(text) for text in texts], np.int64)
         if not relevant.any() or relevant.all():
             raise InputError("y holds 1 class only among the rows with a weight; a card needs rows of both.")
         return cls(X, relevant, weight, lists, list_weight, kinds, codes, qid is not None)
@@ -99,8 +99,8 @@ def class_weighted(given: Any, relevant: NDArray[np.bool_], labels: Any, weight:
         if not both.all():
             return weight
         each = both.sum() / 2 / both
-    elif isinstance(given, Mapping) and {_named(one) for one in given} <= {_named(one) for one in labels}:
-        by_name = {_named(one): real("A class_weight", own, 0.0) for one, own in given.items()}
+    elif isinstance(given, Mapping) and {_named(label) for label in given} <= {_named(label) for label in labels}:
+        by_name = {_named(label): real("A class_weight", own, 0.0) for label, own in given.items()}
         each = np.array([by_name.get(_named(label), 1.0) for label in labels])
     else:
         named = " and ".join(map(_named, labels))

@@ -57,8 +57,8 @@ def rules_of(
     turned = (ways[:, None] != ways) & (ways[:, None] != "") & (ways != "")
     clash = (columns[:, None] == columns) & (one_per_column | turned) & ~np.eye(n, dtype=bool)
     for sets in apart:
-        for one, other in combinations(sets, 2):
-            pairs = np.array([(j, i) for j in one for i in other if i not in one and j not in other]).reshape(-1, 2).T
+        for own, other in combinations(sets, 2):
+            pairs = np.array([(j, i) for j in own for i in other if i not in own and j not in other]).reshape(-1, 2).T
             clash[*pairs] = clash[*pairs[::-1]] = True
     needed = [mask(*some), *(mask(*sets) for sets in together)]
     asked = [np.ones_like(needed[0]), *(np.roll(own, 1, axis=0) for own in needed[1:])]

@@ -77,7 +77,7 @@ def nest_of(entries: kernels.Entries, totals: NDArray[np.int64], size: int) -> k
 
 def beside(nest: kernels.Nest) -> kernels.Nest:
     """Memory as that of a nest, with its first node."""
-    own: list[NDArray[Any]] = [np.empty_like(one) for one in nest]
+    own: list[NDArray[Any]] = [np.empty_like(counts) for counts in nest]
     for new, old in zip(own, list[Any](nest)):
         new[0] = old[0]
     return kernels.Nest(*own)
@@ -157,8 +157,8 @@ class Search:
         problem = self.problem
         size = min(problem.size, len(problem.domains))
         exchange = Exchange(problem, self.stop, self.seed)
-        known = [one for one in (self.best, *self.starts) if one is not None]
-        for draft in exchange.cards(size, rounds, [exchange.draft(one.members, one.points) for one in known]):
+        known = [card for card in (self.best, *self.starts) if card is not None]
+        for draft in exchange.cards(size, rounds, [exchange.draft(card.members, card.points) for card in known]):
             self.take([found_of(draft)])
             self.tell()
             if self.best is not None and self.best.value >= problem.best_of_all:
@@ -219,7 +219,7 @@ class Search:
             if self.stop.now:
                 break
             if each is None:
-                answers = list(pool.map(lambda one: best_of_set(self.problem, one, self.best, self.stop), part))
+                answers = list(pool.map(lambda members: best_of_set(self.problem, members, self.best, self.stop), part))
                 self.take(found for found, _ in answers)
                 done = all(ended for _, ended in answers)
             else:
@@ -281,8 +281,8 @@ def lines_above(problem: CardProblem, size: int, best: Found | None) -> kernels.
 
     taken = list[int]()
     for _ in range(LINES):
-        left = (one for one in range(CANDIDATES) if one not in taken)
-        taken = min((sorted([*taken, one]) for one in left), key=area)
+        left = (j for j in range(CANDIDATES) if j not in taken)
+        taken = min((sorted([*taken, j]) for j in left), key=area)
     rate = np.where(totals.all(axis=1), totals[:, 0] / np.maximum(totals[:, 1], 1.0), 1.0)
     slopes = (rate[:, None] * tried[taken]).astype(small)
     rows: NDArray[np.float64] = totals[:, :1] + slopes.astype(np.float64) * totals[:, 1:]
@@ -325,9 +325,9 @@ def best_of_set(problem: CardProblem, members: Any, best: Found | None, stop: De
     alone = {j: problem.by_question[j] for j in members}
     order = sorted(range(k), key=lambda i: (-alone[members[i]], i))
     own = [int(members[i]) for i in order]
-    domains = [sorted(problem.domains[j], key=lambda one: (abs(one), -one)) for j in own]
+    domains = [sorted(problem.domains[j], key=lambda point: (abs(point), -point)) for j in own]
     first = np.concatenate([[0], np.cumsum(list(map(len, domains)))]).astype(np.int64)
-    points = np.array([one for each in domains for one in each], np.int64)
+    points = np.array([point for each in domains for point in each], np.int64)
     asked, groups = limits_of(problem, own)
     memory = 1 << min(14, 3 * k)
     depth = kernels.Depth(

@@ -73,10 +73,10 @@ def asked_of(options: CardOptions, rows: Rows) -> dict[str, Any]:
     def texts(given: Any) -> Any:
         if isinstance(given, str | Question) or not isinstance(given, Iterable):
             return given if given is None or isinstance(given, int) else str(given)
-        return [texts(one) for one in given]
+        return [texts(entry) for entry in given]
 
     def spread(given: Any, read: Any) -> Any:
-        return None if given is None else {str(one): read(own) for one, own in given.items()}
+        return None if given is None else {str(key): read(own) for key, own in given.items()}
 
     found: dict[str, Any] = {name: texts(getattr(options, name)) for name in RULES}
     found |= {name: getattr(options, name) for name in OPTIONS}
@@ -86,7 +86,7 @@ def asked_of(options: CardOptions, rows: Rows) -> dict[str, Any]:
     )
     found |= {"points": list(domain_of(options.points)), "signs": spread(options.signs, int)}
     found["bounds"] = spread(options.bounds, lambda own: list(domain_of(own)))
-    found["special"] = {one.column: list(one.levels) for one in special_of(options.special)} or None
+    found["special"] = {code.column: list(code.levels) for code in special_of(options.special)} or None
     by_class = options.class_weight
     found["class_weight"] = spread(by_class, float) if isinstance(by_class, Mapping) else by_class
     weights = rows.list_weight
@@ -98,7 +98,7 @@ def carded(questions: Sequence[Question], found: Found, special: Sequence[Questi
     """The card of numbers of questions, with the codes for gaps in its columns."""
     own = tuple(questions[j] for j in found.members)
     columns = {question.column for question in own}
-    return Card(own, found.points, special=tuple(one for one in special if one.column in columns))
+    return Card(own, found.points, special=tuple(code for code in special if code.column in columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class StatedCard:
     def found(self, card: Card) -> tuple[Found, ...]:
         """A card by the numbers of its questions, without those that no candidate answers like; none if all are so."""
         numbers = {question: j for j, question in enumerate(self.questions)}
-        own = [(numbers[one], point) for one, point in zip(card.questions, card.points) if one in numbers and point]
+        own = [(numbers[q], point) for q, point in zip(card.questions, card.points) if q in numbers and point]
         return (Found(tuple(j for j, _ in own), tuple(point for _, point in own), -math.inf),) if own else ()
 
 
@@ -129,7 +129,7 @@ def stated(options: CardOptions, rows: Rows, card: Card | None = None) -> Stated
     size = whole("n_questions", options.n_questions, 1, MOST_QUESTIONS)
     names = names_of(rows.X)
     named = [*([] if card is None else card.questions), *_questions_named(options, names)]
-    never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", options.never)]
+    never = [str(own) if _is_column(own, names) else _question(own, names) for own in _texts("never", options.never)]
     asked = _asked(options, float(rows.weight.sum()))
     questions, answers, left_out = candidates(rows.X, asked, named, never, rows.weight, rows.relevant)
     if not questions:
@@ -138,7 +138,7 @@ def stated(options: CardOptions, rows: Rows, card: Card | None = None) -> Stated
             f"X gives no question that some rows answer by yes and others by no ({why}); give a column that varies."
         )
     places = _Places(rows.X, questions, answers, left_out)
-    column = np.array([names.index(one.column) for one in questions])
+    column = np.array([names.index(question.column) for question in questions])
     domains, rules = _domains(options, places, card), _rules(options, places, column)
     data = counted(answers, rows.relevant, rows.weight, rows.lists, rows.people)
     worth = worth_of(*measure(options.stat), data, rows.list_weight)
@@ -173,30 +173,30 @@ def _texts(option: str, given: Any) -> list[Any]:
 def _sets(option: str, given: Any) -> list[list[Any]]:
     """An option that is one set of questions, or several."""
     own = _texts(option, given)
-    several = own and all(not isinstance(one, str | Question) for one in own)
-    return [_texts(option, one) for one in own] if several else [own] if own else []
+    several = own and all(not isinstance(entry, str | Question) for entry in own)
+    return [_texts(option, entry) for entry in own] if several else [own] if own else []
 
 
 def _questions_named(options: CardOptions, names: Sequence[str]) -> list[Question]:
     """Questions that the user names and that may not be among those of the table."""
     every = [*_texts("must", options.must)]
     sets = ("at_least_one", options.at_least_one), ("not_both", options.not_both), ("together", options.together)
-    every += [one for option, given in sets for own in _sets(option, given) for one in own]
+    every += [text for option, given in sets for own in _sets(option, given) for text in own]
     for option, own in (("signs", options.signs), ("bounds", options.bounds)):
         if own is not None and not isinstance(own, Mapping):
             raise InputError(f"{option} is {spelled(own)}; give a mapping of questions or columns.")
         every += list(own or ())
-    return [_question(one, names) for one in every if not _is_column(one, names)]
+    return [_question(text, names) for text in every if not _is_column(text, names)]
 
 
-def _is_column(one: Any, names: Sequence[str]) -> bool:
-    return not isinstance(one, Question) and str(one) in names
+def _is_column(text: Any, names: Sequence[str]) -> bool:
+    return not isinstance(text, Question) and str(text) in names
 
 
-def _question(one: Any, names: Sequence[str]) -> Question:
-    if isinstance(one, Question):
-        return one
-    text = str(one)
+def _question(given: Any, names: Sequence[str]) -> Question:
+    if isinstance(given, Question):
+        return given
+    text = str(given)
     try:
         return Question.read(text, names)
     except InputError as error:
@@ -214,15 +214,15 @@ class _Places:
     answers: NDArray[np.bool_]
     left_out: dict[str, str]
 
-    def of(self, option: str, one: Any) -> list[int]:
+    def of(self, option: str, text: Any) -> list[int]:
         names = names_of(self.X)
-        if _is_column(one, names):
-            found = [j for j, question in enumerate(self.questions) if question.column == str(one)]
+        if _is_column(text, names):
+            found = [j for j, question in enumerate(self.questions) if question.column == str(text)]
             if not found:
-                why = self.left_out.get(str(one), "all are excluded")
-                raise InputError(f"{option} names the column {str(one)!r}, which gives no question: {why}; drop it.")
+                why = self.left_out.get(str(text), "all are excluded")
+                raise InputError(f"{option} names the column {str(text)!r}, which gives no question: {why}; drop it.")
             return found
-        question = _question(one, names)
+        question = _question(text, names)
         same = np.flatnonzero((self.answers == question.answers(self.X)).all(axis=1))
         if not same.size:
             raise InputError(
@@ -232,19 +232,19 @@ class _Places:
 
     def sets(self, option: str, given: Any) -> list[list[list[int]]]:
         """Sets of questions or columns, each of these a list of candidates."""
-        return [[self.of(option, one) for one in own] for own in _sets(option, given)]
+        return [[self.of(option, text) for text in own] for own in _sets(option, given)]
 
 
 def domain_of(points: Any) -> tuple[int, ...]:
     """Points that a question may have: R for -R to R, a pair for a range, or the numbers themselves; never 0."""
     if isinstance(points, Integral) and not isinstance(points, bool):
         most = whole("points", points, 1, LARGEST)
-        return tuple(one for one in range(-most, most + 1) if one)
+        return tuple(point for point in range(-most, most + 1) if point)
     if isinstance(points, str) or not isinstance(points, Iterable):
         raise InputError(
             f"points is {spelled(points)}; give a whole number R for -R to R, a pair of ends, or the numbers."
         )
-    own = [whole("A number of points", one, -LARGEST, LARGEST) for one in points]
+    own = [whole("A number of points", point, -LARGEST, LARGEST) for point in points]
     pair = isinstance(points, tuple) and len(own) == 2 and own[0] <= own[1]
     found = tuple(sorted({*(range(own[0], own[1] + 1) if pair else own)} - {0}))
     if not found:
@@ -258,13 +258,13 @@ def _domains(options: CardOptions, places: _Places, card: Card | None) -> tuple[
         wide = tuple(sorted({*every, *card.points} - {0}))
         every = wide if few([wide] * len(card.points)) else every
     domains = [every] * len(places.questions)
-    for one, own in (options.bounds or {}).items():
-        for j in places.of("bounds", one):
+    for text, own in (options.bounds or {}).items():
+        for j in places.of("bounds", text):
             domains[j] = domain_of(own)
-    for one, sign in (options.signs or {}).items():
+    for text, sign in (options.signs or {}).items():
         if sign not in (-1, 1):
-            raise InputError(f"The sign of {str(one)!r} is {spelled(sign)}; it must be 1 or -1.")
-        for j in places.of("signs", one):
+            raise InputError(f"The sign of {str(text)!r} is {spelled(sign)}; it must be 1 or -1.")
+        for j in places.of("signs", text):
             domains[j] = tuple(point for point in domains[j] if point * sign > 0)
             if not domains[j]:
                 raise InputError(
@@ -285,12 +285,12 @@ def _rules(options: CardOptions, places: _Places, column: Any) -> Rules:
     several, monotone = places.sets("at_least_one", options.at_least_one), options.one_per_column == "monotone"
     return rules_of(
         column,
-        directions=[_direction(one) for one in places.questions] if monotone else (),
+        directions=[_direction(question) for question in places.questions] if monotone else (),
         one_per_column=options.one_per_column is True,
         max_columns=None if options.max_columns is None else whole("max_columns", options.max_columns),
         some=[
-            *(places.of("must", one) for one in _texts("must", options.must)),
-            *([j for one in own for j in one] for own in several),
+            *(places.of("must", text) for text in _texts("must", options.must)),
+            *([j for group in own for j in group] for own in several),
         ],
         apart=places.sets("not_both", options.not_both),
         together=places.sets("together", options.together),

@@ -147,9 +147,9 @@ def verify(claim: Claim) -> Verified:
     began = time.monotonic()
     value = _check_card(claim)
     measures, constant = _measures(claim)
-    one = measures[0]
-    pairs = 2 * one.relevant * one.others
-    exact = len(measures) == 1 and not one.loss and one.earned is None and one.limit is None and pairs < 2**62
+    part = measures[0]
+    pairs = 2 * part.relevant * part.others
+    exact = len(measures) == 1 and not part.loss and part.earned is None and part.limit is None and pairs < 2**62
     proved = claim.result.status == "optimal" and float(value) == claim.result.bound
     if math.isinf(claim.result.bound):
         return Verified(value, math.inf, exact, 0, 0, 0, 0, time.monotonic() - began)
@@ -161,9 +161,9 @@ def verify(claim: Claim) -> Verified:
     rounding = 0.0
     if exact:
         # In half pairs: more than the limit is at least one more than its floor.
-        measures, top = [one._replace(scale=1)], math.floor(limit * pairs)
+        measures, top = [part._replace(scale=1)], math.floor(limit * pairs)
     else:
-        top, rounding = float(limit), 1e-11 if one.loss else _rounding(measures, constant, claim)
+        top, rounding = float(limit), 1e-11 if part.loss else _rounding(measures, constant, claim)
     sets = allowed = above = vectors = 0
     for members in _sets(len(claim.problem.domains), claim.problem.size, claim.merged[2].size):
         sets += len(members)
@@ -219,13 +219,13 @@ def _check_card(claim: Claim) -> Fraction | float:
         raise CertificateError("The questions of the card break a rule; fit again.")
     if not _kept(claim, members, np.array(card.points)[order][None])[0]:
         raise CertificateError("The card breaks a limit or a constraint; fit again.")
-    for one in card.totals:
-        there = totals == one.total
+    for total in card.totals:
+        there = totals == total.total
         own = [float(claim.rows.weight[there & side].sum()) for side in (claim.rows.relevant, ~claim.rows.relevant)]
-        if not np.allclose(own, [one.relevant, one.other], rtol=1e-9, atol=1e-9):
+        if not np.allclose(own, [total.relevant, total.other], rtol=1e-9, atol=1e-9):
             raise CertificateError(
-                f"The card counts {one.relevant:g} relevant rows and {one.other:g} others at the total {one.total}, "
-                f"and there are {own[0]:g} and {own[1]:g}."
+                f"The card counts {total.relevant:g} relevant rows and {total.other:g} others at the total "
+                f"{total.total}, and there are {own[0]:g} and {own[1]:g}."
             )
     if not result.bound >= float(value):
         raise CertificateError(f"The bound of the result is {result.bound!r}, below the card's value {float(value)!r}.")
@@ -258,7 +258,7 @@ def _measures(claim: Claim) -> tuple[list[ListMeasure], float]:
         offsets.append(offset * found[-1].scale)
     total = math.fsum(weights)
     share = [weight / total for weight in weights]
-    return [one._replace(scale=one.scale * part) for one, part in zip(found, share)], -math.fsum(
+    return [measure._replace(scale=measure.scale * part) for measure, part in zip(found, share)], -math.fsum(
         part * offset for part, offset in zip(share, offsets)
     )
 
@@ -266,8 +266,8 @@ def _measures(claim: Claim) -> tuple[list[ListMeasure], float]:
 def _rounding(measures: Sequence[ListMeasure], constant: float, claim: Claim) -> float:
     """By how much a sum may be off: each of its terms and additions by half a unit in the last place."""
     most = abs(constant) + sum(
-        one.scale * (2.0 * one.relevant * one.others if one.earned is None else one.relevant * float(one.earned.max()))
-        for one in measures
+        own.scale * (2.0 * own.relevant * own.others if own.earned is None else own.relevant * float(own.earned.max()))
+        for own in measures
     )
     return (2.0 ** min(claim.problem.size, 30) + len(measures) + 16) * 2.0**-52 * max(1.0, most)
 
@@ -313,32 +313,32 @@ def _best(measures: Sequence[ListMeasure], groups: Ints) -> Any:
     if measures[0].loss:
         return measures[0].scale * of_sets(*np.moveaxis(groups.astype(np.float64), 2, 0))
     total: Any = 0
-    for of, one in enumerate(measures):
+    for of, measure in enumerate(measures):
         p, q = groups[..., 2 * of], groups[..., 2 * of + 1]
-        if one.relevant * one.others < 2**62:
+        if measure.relevant * measure.others < 2**62:
             better = p[:, None, :] * q[:, :, None]
             more, same = better > better.swapaxes(1, 2), better == better.swapaxes(1, 2)
         else:
             share = (p / np.maximum(p + q, 1))[:, None, :]
             more, same = share > share.swapaxes(1, 2), share == share.swapaxes(1, 2)
         # An empty group is tied with all.
-        total = total + one.scale * _earned(one, p, q, more, same & ((p + q) > 0)[:, :, None])
+        total = total + measure.scale * _earned(measure, p, q, more, same & ((p + q) > 0)[:, :, None])
     return total
 
 
-def _earned(one: ListMeasure, p: Ints, q: Ints, more: Any, same: Any) -> Any:
+def _earned(measure: ListMeasure, p: Ints, q: Ints, more: Any, same: Any) -> Any:
     """What groups earn that stand in some order, (sets,); ``more[..., g, h]`` says that h is above g."""
     counts = np.stack(np.broadcast_arrays(p, q), axis=-1)
     above, tied = (table.astype(np.int64) @ counts for table in (more, same))
-    if one.earned is None and one.limit is None:
-        return (p * (2 * (one.others - above[..., 1]) - tied[..., 1])).sum(axis=-1)
+    if measure.earned is None and measure.limit is None:
+        return (p * (2 * (measure.others - above[..., 1]) - tied[..., 1])).sum(axis=-1)
     rows = np.maximum(tied.sum(axis=-1), 1)
-    if one.earned is not None:
+    if measure.earned is not None:
         start = above.sum(axis=-1)
-        places = np.arange(one.earned.size)
-        ends = [np.interp(x / one.unit, places, one.earned) for x in (start + tied.sum(axis=-1), start)]
+        places = np.arange(measure.earned.size)
+        ends = [np.interp(x / measure.unit, places, measure.earned) for x in (start + tied.sum(axis=-1), start)]
         return (p * (ends[0] - ends[1]) / rows).sum(axis=-1)
-    counted = np.clip(one.limit - above[..., 1], 0, tied[..., 1])
+    counted = np.clip(measure.limit - above[..., 1], 0, tied[..., 1])
     area = counted * (above[..., 0] + tied[..., 0] * counted / np.maximum(2 * tied[..., 1], 1))
     return (area * (p + q) / rows).sum(axis=-1)
 
@@ -364,8 +364,8 @@ def _check_points(claim: Claim, members: Ints, groups: Ints, measures: Any, cons
     for begin in range(0, many, some):
         points, more, same = _orders(domains, begin, min(begin + some, many))
         value: Any = measures[0].scale * of_points(points, *groups.T * 1.0) if measures[0].loss else constant
-        for of, one in enumerate([] if measures[0].loss else measures):
-            value = value + one.scale * _earned(one, groups[:, 2 * of], groups[:, 2 * of + 1], more, same)
+        for of, measure in enumerate([] if measures[0].loss else measures):
+            value = value + measure.scale * _earned(measure, groups[:, 2 * of], groups[:, 2 * of + 1], more, same)
         over = np.flatnonzero(value > top)
         over = over[_kept(claim, members, points[over])] if over.size else over
         if over.size:

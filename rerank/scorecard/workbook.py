@@ -51,8 +51,8 @@ def _card_sheet(card: Any, sheet: Any) -> None:
     for row, (question, points) in enumerate(zip(card.questions, card.points), 2):
         _put(sheet, row, 0, str(question))
         _put(sheet, row, 1, points)
-    for row, one in enumerate(reversed(card.totals), 2):
-        for place, number in enumerate((one.total, one.risk, one.low, one.high), 3):
+    for row, total in enumerate(reversed(card.totals), 2):
+        for place, number in enumerate((total.total, total.risk, total.low, total.high), 3):
             _put(sheet, row, place, number)
             sheet.cell(row, place + 1).number_format = "0" if place == 3 else "0.0%"
     _put(sheet, 2, 8, card.cut)
@@ -92,7 +92,7 @@ def _behind(card: Any, total: str, risk: str) -> Callable[[int], list[str]]:
         place = f"IFERROR(MATCH({total}{row},Card!$D$2:$D${last},1),1)"
         flagged = f"{risk}{row}>=0.5" if card.cut is None else f"{total}{row}>=Card!$I$2"
         each = f"INDEX(Card!$E$2:$E${last},{place})", f"IF({flagged},1,0)"
-        return [f'=IF({total}{row}="","",{one})' for one in each]
+        return [f'=IF({total}{row}="","",{cell})' for cell in each]
 
     return texts
 

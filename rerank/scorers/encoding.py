@@ -114,24 +114,24 @@ def _median(values: Floats, weight: Floats | None) -> float:
 
 
 def _of_texts(j: int, found: list[Any]) -> Rule | str:
-    seen = [one for one in found if one is not None]
+    seen = [entry for entry in found if entry is not None]
     if not seen:
         return EMPTY
     if any(issubclass(kind, _DATES) for kind in _types(seen)):
         return DATE
     if any(map(_is_container, _types(seen))):
         return OTHER_KIND
-    counts = counted((one, 1.0) for one in seen)
+    counts = counted((entry, 1.0) for entry in seen)
     gaps = len(seen) < len(found)
     if len(counts) == 1 and not gaps:
         return DATE if are_dates(counts) else CONSTANT
     if len(counts) > NEARLY_ALL * len(seen) and len(seen) > LEAST_ROWS:
         return DATE if are_dates(counts) else OWN
     least = max(LEAST_ROWS, LEAST_SHARE * len(found))
-    frequent = [one for one, count in counts.items() if count >= least and len(name_of(one)) <= LONGEST]
+    frequent = [level for level, count in counts.items() if count >= least and len(name_of(level)) <= LONGEST]
     if not frequent:
         return DATE if are_dates(counts) else RARE
-    kept = sorted(sorted(frequent, key=lambda one: (-counts[one], name_of(one)))[:MOST_LEVELS], key=name_of)
+    kept = sorted(sorted(frequent, key=lambda level: (-counts[level], name_of(level)))[:MOST_LEVELS], key=name_of)
     return TextLevels(j, kept, len(kept) < len(counts), gaps)
 
 
@@ -164,7 +164,7 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
             )
         width = len(rule.names(name))
         other, gap = len(rule.levels) if rule.others else width, width - 1 if rule.gaps else width
-        which = (gap if one is None else places[one] for one in found)
+        which = (gap if entry is None else places[entry] for entry in found)
         codes = [other if place is None else place for place in which]
         # The last row is that of a text that has no column.
         yield np.eye(width + 1, width), np.array(codes, dtype=np.intp)
@@ -180,11 +180,11 @@ def unseen(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
     told = []
     for rule in rules:
         if isinstance(rule, TextLevels) and not rule.others:
-            found = [one for one in entries(column(X, rule.at)) if one is not None]
+            found = [entry for entry in entries(column(X, rule.at)) if entry is not None]
             places = Places(rule.levels)
-            if not _no_texts(found) and (new := [str(one) for one in found if places[one] is None]):
+            if not _no_texts(found) and (new := [str(entry) for entry in found if places[entry] is None]):
                 first = list(dict.fromkeys(new))
-                shown = ", ".join(repr(one[:40]) for one in first[:3]) + (", ..." if len(first) > 3 else "")
+                shown = ", ".join(repr(text[:40]) for text in first[:3]) + (", ..." if len(first) > 3 else "")
                 rows = "1 row holds a text" if len(new) == 1 else f"{len(new):,} rows hold texts"
                 told.append(
                     f"Column {names[rule.at]!r}: {rows} that no row of the fit had ({shown}), ranked as having none of "
@@ -198,7 +198,7 @@ def _among_others(found: list[Any], mixed: bool) -> Floats | None:
     kinds = {kind for kind in _types(found) if issubclass(kind, Real | Decimal) and mixed}
     if _types(found) and not kinds:
         return None  # a column without values has no type
-    values = np.array([float(one) if type(one) in kinds else np.nan for one in found])
+    values = np.array([float(entry) if type(entry) in kinds else np.nan for entry in found])
     return None if np.isinf(values).any() else values
 
 

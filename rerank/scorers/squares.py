@@ -141,7 +141,7 @@ class Squares(TransformerMixin, BaseEstimator):
             m = found.square_of_.shape
             holds = (
                 found.to_dict() == dict(body)
-                and [type(one) for one in body["centre"] + body["scale"]] == [float] * 2 * m[0]
+                and [type(number) for number in body["centre"] + body["scale"]] == [float] * 2 * m[0]
                 and body["columns"] == sorted({*body["columns"]})
                 and 0 <= body["columns"][0] <= body["columns"][-1] < body["n_columns"]
                 and body["square_of"] == sorted({*body["columns"]} & {*body["square_of"]})

@@ -269,7 +269,7 @@ class TableLogistic(ClassifierMixin, OfTables):
         """
         check_is_fitted(self, "coef_")
         names = list(self._names() if input_features is None else input_features)
-        found = names if self.rules_ is None else [one for rule in self.rules_ for one in rule.names(names[rule.at])]
+        found = names if self.rules_ is None else [name for rule in self.rules_ for name in rule.names(names[rule.at])]
         return np.array([*found, *(f"{found[j]}^2" for j in self.square_of_)], dtype=object)
 
     def told(self, input_features: Sequence[str] | None = None) -> str:

@@ -114,7 +114,7 @@ class Nodes(NamedTuple):
 
 def _joined(trees: Sequence[tuple[NDArray[Any], ...]]) -> Nodes:
     """Trees whose branches are counted from their own root, as one."""
-    sizes = [one[0].size for one in trees]
+    sizes = [tree[0].size for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
     column, threshold, left, right, gaps, sets, value = (np.concatenate(side) for side in zip(*trees))
     first = np.repeat(roots, sizes)
@@ -143,8 +143,7 @@ def _forest(model: Any, share: float | None) -> Nodes:
     log-odds of rows that no tree has seen relevant stay finite.
     """
     trees = []
-    for one in model.estimators_:
-        tree = one.tree_
+    for tree in (fitted.tree_ for fitted in model.estimators_):
         leaf = tree.children_left < 0
         value, n = tree.value[:, 0, -1], tree.weighted_n_node_samples
         if share is not None:
@@ -159,8 +158,8 @@ def _forest(model: Any, share: float | None) -> Nodes:
 def _ranked(booster: Any) -> Nodes:
     """The trees of LightGBM, with their nodes in the order in which they are met."""
     trees = []
-    for one in booster.dump_model()["tree_info"]:
-        rows, ahead = list[list[Any]](), [(one["tree_structure"], -1, 0)]
+    for tree in booster.dump_model()["tree_info"]:
+        rows, ahead = list[list[Any]](), [(tree["tree_structure"], -1, 0)]
         while ahead:
             node, parent, side = ahead.pop()
             if parent >= 0:
@@ -383,7 +382,7 @@ class TableTrees(OfTables):
         nodes = self.nodes_ = Nodes.of_texts(body["trees"])
         that(bool(np.all(nodes.column < self.units_.size)), "a split is by a column")
         levels = [
-            0 if self._filled or not isinstance(one, TextLevels) else len(one.names("")) for one in self._ordered()
+            0 if self._filled or not isinstance(rule, TextLevels) else len(rule.names("")) for rule in self._ordered()
         ]
         widths = np.array(levels if levels and not self._filled else [0] * self.units_.size)
         split = nodes.column >= 0

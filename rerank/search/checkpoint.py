@@ -338,7 +338,7 @@ def _stored_climb(climb: Climb) -> dict[str, Any]:
 def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[ClimbState]:
     """The series that :func:`stored_lines` was given, with the same random numbers to come."""
     rows = list(finite(points)[::-1])
-    return [_state(one, rows) for one in stored]
+    return [_state(state, rows) for state in stored]
 
 
 def _state(stored: dict[str, Any], rows: list[Floats]) -> ClimbState:

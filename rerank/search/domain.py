@@ -296,7 +296,7 @@ def check_room(problem: Problem) -> None:
         return
     clash = list(problem.rows)
     for row in problem.rows:  # what is left when no row can be taken away clashes, and no part of it does
-        rest = [one for one in clash if one is not row]
+        rest = [other for other in clash if other is not row]
         if not open_(rest):
             clash = rest
     limits = "the radius" if problem.anchored else "the signs"

@@ -80,7 +80,7 @@ def _explored(
         if counts[0] == 0 or sums[2] >= limits[2] or (sums[2] >= part and current().now):
             break
         if sums[2] < part:
-            memory = [np.concatenate([one, np.zeros_like(one)]) for one in memory]
+            memory = [np.concatenate([array, np.zeros_like(array)]) for array in memory]
     left, small = (
         NodeBatch(batch.support, numbers[:n].copy(), labels[:n].copy()) if n else None
         for n, numbers, labels in ((counts[0], *memory[:2]), (counts[1], *memory[2:4]))

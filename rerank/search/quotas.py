@@ -76,11 +76,11 @@ def quota_rows(problem: Problem, scale: Floats | None, tolerance: float) -> Quot
     if not asked:
         return NO_QUOTAS
     parts = []
-    for one in asked:
-        rows = problem.scaled[np.concatenate([one.ahead, one.others])]
+    for demand in asked:
+        rows = problem.scaled[np.concatenate([demand.ahead, demand.others])]
         rows = rows if scale is None else rows * scale
         parts.append(rows - rows.mean(axis=0))  # intervals of rows near it are narrow
-    ahead, wanted, rival = np.array([[one.ahead.size, one.wanted, one.rival] for one in asked], np.int64).T.copy()
+    ahead, wanted, rival = np.array([[own.ahead.size, own.wanted, own.rival] for own in asked], np.int64).T.copy()
     begin = np.cumsum([0, *map(len, parts)]).astype(np.int64)
     return QuotaRows(np.concatenate(parts), begin, ahead, wanted, rival, tolerance)
 
@@ -113,32 +113,32 @@ class ExactQuotas:
             return sorted(scores)[-nth]
 
         return all(
-            largest(one.ahead, one.wanted) - largest(one.others, one.rival) > Fraction(APART) for one in self._demands
+            largest(own.ahead, own.wanted) - largest(own.others, own.rival) > Fraction(APART) for own in self._demands
         )
 
     def inside(self, features: Indices, centre: Floats, half: Floats) -> QuotasInBox:
         """What is left to decide in a box of a support."""
         found, q = [], self.rows
-        for k, one in enumerate(self._demands):
+        for k, demand in enumerate(self._demands):
             rows = q.rows[q.begin[k] : q.begin[k + 1]][:, features]
             middle, reach = rows @ centre, np.abs(rows) @ half + 2.0 * q.tolerance
-            lower, upper, own = middle - reach, middle + reach, one.ahead.size
+            lower, upper, own = middle - reach, middle + reach, demand.ahead.size
             ends = [np.sort(x)[::-1] for x in (lower[:own], lower[own:], upper[:own], upper[own:])]
-            least, rival_least = ends[0][one.wanted - 1], ends[1][one.rival - 1]
-            most, rival_most = ends[2][one.wanted - 1], ends[3][one.rival - 1]
+            least, rival_least = ends[0][demand.wanted - 1], ends[1][demand.rival - 1]
+            most, rival_most = ends[2][demand.wanted - 1], ends[3][demand.rival - 1]
             if most < rival_least:
                 return QuotasInBox(self, features, False, [])
             if least > rival_most:
                 continue
             above, below = lower > min(most, rival_most), upper < max(least, rival_least)
-            left, all_rows = ~(above | below), np.concatenate([one.ahead, one.others])
-            wanted, rival = one.wanted - int(above[:own].sum()), one.rival - int(above[own:].sum())
+            left, all_rows = ~(above | below), np.concatenate([demand.ahead, demand.others])
+            wanted, rival = demand.wanted - int(above[:own].sum()), demand.rival - int(above[own:].sum())
             ahead, others = all_rows[:own][left[:own]], all_rows[own:][left[own:]]
             if wanted > ahead.size or rival <= 0:
                 return QuotasInBox(self, features, False, [])
             if wanted > 0 and rival <= others.size:
                 placed = q.begin[k] + np.flatnonzero(left)
-                found.append((replace(one, ahead=ahead, others=others, wanted=wanted, rival=rival), placed))
+                found.append((replace(demand, ahead=ahead, others=others, wanted=wanted, rival=rival), placed))
         return QuotasInBox(self, features, True, found)
 
     @cached_property
@@ -164,17 +164,17 @@ class QuotasInBox:
         """The signs on which it depends in the box whether they are met."""
         found: dict[tuple[Fraction, ...], int] = {}
         parts, rounded, q = [], list[Floats](), self.quotas.rows
-        for one, placed in self.demands:
-            own, rows = one.ahead.size, q.rows[placed][:, self.features]
+        for demand, placed in self.demands:
+            own, rows = demand.ahead.size, q.rows[placed][:, self.features]
             apart = rows[:own, None] - rows[None, own:]
             middle, reach = apart @ centre, np.abs(apart) @ half + 2.0 * q.tolerance
             number = np.where(middle > reach, ALWAYS, NEVER)
             for a, b in np.argwhere(np.abs(middle) <= reach).tolist():
-                row = self.quotas.exact.difference(int(one.ahead[a]), int(one.others[b]), self.features)
+                row = self.quotas.exact.difference(int(demand.ahead[a]), int(demand.others[b]), self.features)
                 if any(row):
                     number[a, b] = found.setdefault(row, len(found))
                     rounded += [apart[a, b]] if number[a, b] == len(rounded) else []
-            parts.append((number, one.wanted, one.rival))
+            parts.append((number, demand.wanted, demand.rival))
         return QuotaRelations(list(found), rounded, parts, 2.0 * q.tolerance)
 
 

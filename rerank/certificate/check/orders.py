@@ -100,9 +100,9 @@ class _Orders:
     def _more(self, held: Mask) -> bool:
         """Whether relations meet the quotas and are worth more than the limit."""
         known = np.append(held[self.strict :], [False, True])  # NEVER, ALWAYS
-        for one in self.asked:
-            behind = (~known[one.numbers]).sum(axis=1)
-            if np.count_nonzero(behind <= one.room) < one.wanted:
+        for demand in self.asked:
+            behind = (~known[demand.numbers]).sum(axis=1)
+            if np.count_nonzero(behind <= demand.room) < demand.wanted:
                 return False
         gone = self.open[~held[self.of]]
         return self.box.value(self.lost + self.box.pairs.lost(gone)) > self.limit

@@ -45,15 +45,15 @@ def verified_card(
     else:
         with usable(where):
             found = _of_rows(card, filed, table, query_weight)
-            compared = [one for one in compared if one.name != "fit.value"] + found.compared() + _read_as(asked, table)
-            agree = asked is not None and all(one.holds for one in compared)
+            compared = [own for own in compared if own.name != "fit.value"] + found.compared() + _read_as(asked, table)
+            agree = asked is not None and all(entry.holds for entry in compared)
             why = _proof(found, compared, remarks) if agree else "it was not looked at, since other entries do not hold"
         if asked is None:
             why = "the file does not say what it was chosen from; fit again, and save it with its result"
         if why:
             left |= dict.fromkeys((f"fit.{name}" for name in claims), (why, True))
             left["cut"] = why, True
-    checks = tuple(Check(one.name, _as_text(one.stated), _as_text(one.found), one.holds) for one in compared)
+    checks = tuple(Check(entry.name, _as_text(entry.stated), _as_text(entry.found), entry.holds) for entry in compared)
     return Report(checks, tuple(remarks), tuple(Unchecked(name, *each) for name, each in left.items()))
 
 
@@ -72,11 +72,11 @@ def _read_as(asked: Any, table: Table) -> list[FiledEntry]:
     """How the file says that the table was read, where another way was named."""
     read = (asked or {}).get("read") or {}
     named = {name: read.get(name) for name in ("label", "qid", "weight", "people", "positive") if name in read}
-    there = {name: one for name, one in named.items() if name == "positive" or one in table.header}
+    there = {name: column for name, column in named.items() if name == "positive" or column in table.header}
     return [
-        FiledEntry(f"fit.asked.read.{name}", one, f"{table.read.get(name)}, as the table was read", False)
-        for name, one in there.items()
-        if one is not None and name in table.read and one != table.read[name]
+        FiledEntry(f"fit.asked.read.{name}", column, f"{table.read.get(name)}, as the table was read", False)
+        for name, column in there.items()
+        if column is not None and name in table.read and column != table.read[name]
     ]
 
 

@@ -331,7 +331,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         )
     with usable(where):
         columns = columns_of(doc)
-        constraints = sorted(gathered(doc.settings, "constraint").items(), key=lambda one: int(one[0]))
+        constraints = sorted(gathered(doc.settings, "constraint").items(), key=lambda item: int(item[0]))
         positive = doc.settings.get("positive", False)
         if positive == "signs":
             signs = np.zeros(columns.chosen.size, np.int8)  # 0 is free
@@ -477,8 +477,8 @@ def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:
             if not isinstance(value, holder):
                 raise _unusable(f"{prefix + name} is {str(value)[:40]!r}, not several entries")
             found[name] = value if holder is dict else tuple(value)
-            for one in value.values() if holder is dict else value:
-                _check_kind(inner, prefix + name, one)
+            for entry in value.values() if holder is dict else value:
+                _check_kind(inner, prefix + name, entry)
     return found
 
 

@@ -409,7 +409,7 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
     # Anchored problems hold signs as limits, which are part of the digest.
     signed = doc.signs is None or problem.anchored or np.array_equal(doc.signs, problem.signs)
     same = np.array_equal(doc.low, problem.low) and np.array_equal(doc.high, problem.high)
-    stated, found = ((one.epsilon.text, one.C.hex()) for one in (doc, problem))
+    stated, found = ((of.epsilon.text, of.C.hex()) for of in (doc, problem))
     if not (signed and same) or stated != found or doc.data_sha256 != digest(problem):
         raise InputError(f"{where} contradicts itself: its problem is not that of its model; export it again.")
     return state, problem, {**data, "constant": constant}
@@ -575,7 +575,7 @@ def check_point(solution: FileSolution, x: Floats, own: Program, source: str) ->
     # A file minimises the negated cost; a model in memory is maximised, with or without its constant.
     fits = (-paid, paid, paid + own.constant)
     near = AGREE * max(1.0, float(np.abs(own.cost) @ np.abs(x)) + abs(own.constant))
-    if solution.objective is not None and min(abs(solution.objective - one) for one in fits) > near:
+    if solution.objective is not None and min(abs(solution.objective - fit) for fit in fits) > near:
         raise InputError(
             f"{source} states the objective {solution.objective:.9g}, and its columns are worth {-paid:.9g} in the "
             f"problem's program: it is of another program; {ADVICE}."

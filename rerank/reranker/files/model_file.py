@@ -253,7 +253,7 @@ def _of_records(document: ModelDocument) -> dict[str, bool]:
         "'time_limit' of the settings is null or a number of seconds": limit is None or (_number(limit) and limit >= 0),
         "'label_negative' and 'label_positive' are two labels": pair == [None, None] or pair[0] != pair[1],
         "'positive_label' is 'label_positive'": words is None or settings.get("positive_label") in (None, words),
-        "'versions' are texts": all(isinstance(one, str) for one in document.versions.values()),
+        "'versions' are texts": all(isinstance(version, str) for version in document.versions.values()),
     }
 
 

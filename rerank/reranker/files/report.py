@@ -67,14 +67,14 @@ class Report:
         """What does not hold, the remarks, the outcome, and the claims that are open. With ``details`` also what holds,
         and the entries that are taken as given, with the reasons; else their numbers.
         """
-        shown = [one for one in self.checks if details or not one.holds]
+        shown = [check for check in self.checks if details or not check.holds]
         cells = [
             (
-                "ok" if one.holds else "FAILED",
-                one.name,
-                *(text if len(text) <= WIDE else f"{text[:WIDE]}..." for text in (one.stated, one.recomputed)),
+                "ok" if check.holds else "FAILED",
+                check.name,
+                *(text if len(text) <= WIDE else f"{text[:WIDE]}..." for text in (check.stated, check.recomputed)),
             )
-            for one in shown
+            for check in shown
         ]
         given = sum(not each.open for each in self.not_looked_at)
         reasons = [f"{why}: {', '.join(names)}" for why, names in self.reasons(given=details).items()]

@@ -22,19 +22,19 @@ def blend_of(entries: Mapping[str, Any], columns: Columns) -> Blend:
     members, weights = list[FirstStage](), list[float]()
     if set(entries) != {"members"} or len(entries["members"]) < 2:
         raise unusable("a blend has two members or more")
-    for one in entries["members"]:
-        name = str(one["name"])
-        weights.append(float(one["weight"]))
-        if "coef" in one:
-            coef = np.array(one["coef"], dtype=np.float64)
-            if coef.shape != (len(columns.inputs),) or set(one) != {"name", "weight", "coef", "intercept"}:
+    for member in entries["members"]:
+        name = str(member["name"])
+        weights.append(float(member["weight"]))
+        if "coef" in member:
+            coef = np.array(member["coef"], dtype=np.float64)
+            if coef.shape != (len(columns.inputs),) or set(member) != {"name", "weight", "coef", "intercept"}:
                 raise unusable(f"the member {name[:40]} has {coef.size} weights of columns")
-            members.append(FirstStage(name, None, coef, float(one["intercept"])))
+            members.append(FirstStage(name, None, coef, float(member["intercept"])))
             continue
-        if set(one) != {"name", "weight", "centre", "scale", "state"} or not float(one["scale"]) > 0:
+        if set(member) != {"name", "weight", "centre", "scale", "state"} or not float(member["scale"]) > 0:
             raise unusable(f"the member {name[:40]} lacks an entry")
-        table = of_entries(name, one["state"], columns)
-        members.append(FirstStage(name, table, None, centre=float(one["centre"]), scale=float(one["scale"])))
+        table = of_entries(name, member["state"], columns)
+        members.append(FirstStage(name, table, None, centre=float(member["centre"]), scale=float(member["scale"])))
     if not (min(weights) >= 0 and abs(sum(weights) - 1) <= 1e-9):
         raise unusable("weights of members are from 0 on, and their sum is 1")
     return Blend(columns, tuple(members), np.array(weights))
@@ -78,7 +78,7 @@ def kinds_of_stage(stage: FirstStage, columns: Columns) -> dict[int, ColumnKind]
         return dict.fromkeys(np.flatnonzero(stage.coef).tolist(), COMPLETE)
     table = of_tables(stage.estimator)
     if isinstance(table, Blend):
-        each = [kinds_of_stage(one, columns) for one in table.members]
+        each = [kinds_of_stage(member, columns) for member in table.members]
         found = {at: kind for own in each for at, kind in own.items()}
         return found | {at: COMPLETE for own in each for at, kind in own.items() if kind is COMPLETE}
     if table is None or table.rules_ is None:
@@ -89,5 +89,5 @@ def kinds_of_stage(stage: FirstStage, columns: Columns) -> dict[int, ColumnKind]
 def kinds_of_rules(rules: Sequence[Rule]) -> dict[int, ColumnKind]:
     """What columns hold that are encoded by these rules."""
     levels = {rule.at: getattr(rule, "levels", ()) for rule in rules}
-    texts = {at: [name_of(one) for one in own if not isinstance(one, float)] for at, own in levels.items()}
+    texts = {at: [name_of(level) for level in own if not isinstance(level, float)] for at, own in levels.items()}
     return {at: ColumnKind(bool(own), known=frozenset(own)) for at, own in texts.items()}

@@ -113,11 +113,11 @@ class Values:
         if not (statistic.weighs_hits or statistic.alone or statistic.by_order):
             earned = self._known.setdefault(size, statistic.coefficients(size)[::-1])
             return np.asarray((earned[places - 1] @ gains - offset) / scale)
-        one, found = self.evaluator.lists[number], np.empty(len(places))
+        ranked, found = self.evaluator.lists[number], np.empty(len(places))
         for order, own in enumerate(places):
             by_place = np.zeros(size)
             by_place[own - 1] = gains
-            ordered = OneList(one.name, np.arange(size), by_place, one.weight, one.missed)
+            ordered = OneList(ranked.name, np.arange(size), by_place, ranked.weight, ranked.missed)
             found[order] = Evaluator(statistic, [ordered]).values(-np.arange(size), "pessimistic")[0]
         return found
 
@@ -154,8 +154,8 @@ def steps_of(values: Values, number: int) -> Steps:
     ``(1 - alpha) d_1 + alpha d_2 = 0`` for the differences ``d`` of their scores, so at ``d_1 / (d_1 - d_2)``, which is
     rounded by a few units in the last place as the signs of ``d`` differ.
     """
-    one = values.evaluator.lists[number]
-    x, gains = values.X[one.rows], one.gains
+    ranked = values.evaluator.lists[number]
+    x, gains = values.X[ranked.rows], ranked.gains
     earning = np.flatnonzero(gains > 0)
     first, second = (x[None, :, k] - x[earning, None, k] for k in range(2))
     more = gains[None, :] - gains[earning, None]

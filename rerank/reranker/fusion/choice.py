@@ -74,7 +74,7 @@ class Posed:
         """The scores by all normalisers side by side."""
         table = self.tables[self.normalisers[0]]
         names = tuple(f"{name} {own}" for name in self.tables for own in self.plain.names)
-        X = np.column_stack([one.X for one in self.tables.values()])
+        X = np.column_stack([table.X for table in self.tables.values()])
         return data_of(Arguments.of_file(replace(table, X=X, feature_names=names)), self._options, Reranker())
 
     def normalised_by(self, normaliser: str) -> Data:
@@ -197,10 +197,10 @@ def choose(posed: Posed, points: Sequence[Weighting], radii: Sequence[float | No
     trial.take([Option(posed.params(point), rival=True) for point in less])
     leads = trial.leads = beside(trial.leads, trial.alone)
     own = 0.0 if best is None else leads[best].lead
-    losses = dict(zip(posed.plain.names, (own - one.lead for one in leads[len(tried) :])))
+    losses = dict(zip(posed.plain.names, (own - lead.lead for lead in leads[len(tried) :])))
     tried += less
     best = best_of(trial.options, leads, safeguard)
-    results = cv_results([posed.params_of(point) for point in tried], leads, [one.rival for one in trial.options])
+    results = cv_results([posed.params_of(point) for point in tried], leads, [option.rival for option in trial.options])
     how: dict[str, Any] = {"folds": cv, "rounds": REPEATS, "safeguard": safeguard, "null": posed.title(home)}
     evidence = Evidence.of(results, tuple(map(posed.title, tried)), statistic=posed.statistic.name, chosen=best, **how)
     return Chosen(

@@ -375,7 +375,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         head = ("kind", "queries", "lead over common weights", "standard error", *self.weights_, "")
         rows: list[Sequence[str]] = [head]
         for kind in self.kinds_:
-            numbers = (f"{kind.lead.lead:+.4f}", f"{kind.lead.error:.4f}", *(f"{one:.4f}" for one in kind.weights))
+            numbers = (f"{kind.lead.lead:+.4f}", f"{kind.lead.error:.4f}", *(f"{own:.4f}" for own in kind.weights))
             rows.append((kind.name, str(kind.queries), *numbers, "taken" if kind.taken else "common weights"))
         sides = ("left", *["right"] * (len(self.weights_) + 3), "left")
         return [Words("Kinds of queries, on held-out ones of the kind:"), Cells(rows, sides, named=True)]

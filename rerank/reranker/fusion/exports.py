@@ -142,7 +142,7 @@ def mongodb(model: FusionModel) -> list[dict[str, Any]]:
         for name, weight in zip(model.names, model.weights.tolist())
     ]
     first, *others = runs
-    joined = [{"$unionWith": {"coll": "YOUR COLLECTION", "pipeline": one}} for one in others]
+    joined = [{"$unionWith": {"coll": "YOUR COLLECTION", "pipeline": pipeline}} for pipeline in others]
     return [*first, *joined, {"$group": {"_id": "$_id", "fused": {"$sum": "$part"}}}, {"$sort": {"fused": -1}}]
 
 

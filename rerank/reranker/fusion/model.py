@@ -334,7 +334,7 @@ def _numbers(given: Any, shape: tuple[int, ...]) -> Floats | None:
     told = given.tolist() if hasattr(given, "tolist") else given
     if not shape:
         return np.float64(told) if _real(told) else None  # type: ignore[return-value]
-    parts = [_numbers(one, shape[1:]) for one in told] if isinstance(told, list | tuple) else []
+    parts = [_numbers(part, shape[1:]) for part in told] if isinstance(told, list | tuple) else []
     return np.array(parts) if len(parts) == shape[0] and all(part is not None for part in parts) else None
 
 
@@ -344,7 +344,7 @@ def _real(value: Any) -> bool:
 
 
 def _texts(values: Any) -> bool:
-    return isinstance(values, list | tuple) and all(isinstance(one, str) for one in values)
+    return isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)
 
 
 def _known(value: Any) -> bool:

@@ -154,9 +154,9 @@ class Comparison(Readable):
     def table(self) -> list[dict[str, Any]]:
         """A mapping for each method, as ``pandas.DataFrame`` takes them; None for what is not known."""
         head, found = ("method", "statistic", "value", "lead", "low", "high", "seconds", "take", "note"), []
-        for one in self.methods:
-            numbers = (one.value, one.lead, *(one.interval or (None, None)), one.seconds)
-            found.append(dict(zip(head, (one.name, self.statistic, *numbers, one.name == self.take, one.why))))
+        for method in self.methods:
+            numbers = (method.value, method.lead, *(method.interval or (None, None)), method.seconds)
+            found.append(dict(zip(head, (method.name, self.statistic, *numbers, method.name == self.take, method.why))))
         return found
 
     def parts(self) -> list[Part]:
@@ -166,17 +166,17 @@ class Comparison(Readable):
             first += f" Counted for lists of {self.list_length:,} rows, all folds in one."
         if self.statistic.startswith("precision@"):
             first += " Hits are counted, not divided by the number of places."
-        noted = any(one.why for one in self.methods if one.value is not None)
+        noted = any(method.why for method in self.methods if method.value is not None)
         head = ("method", self.statistic, f"lead over {self.methods[0].name}", "95 % interval", "seconds", "note")
         rows = [head]
-        for one in self.methods:
-            if one.value is None:
-                rows.append((one.name, "", "", one.why, "", ""))
+        for method in self.methods:
+            if method.value is None:
+                rows.append((method.name, "", "", method.why, "", ""))
                 continue
-            lead = "" if one.lead is None else f"{one.lead:+.4g}"
-            ends = "" if one.interval is None else " to ".join(f"{end:+.3g}" for end in one.interval)
-            name = f"{named(one.name)} *" if one.name == self.take else named(one.name)
-            rows.append((name, short(one.value), lead, ends, f"{one.seconds:.2g}", one.why))
+            lead = "" if method.lead is None else f"{method.lead:+.4g}"
+            ends = "" if method.interval is None else " to ".join(f"{end:+.3g}" for end in method.interval)
+            name = f"{named(method.name)} *" if method.name == self.take else named(method.name)
+            rows.append((name, short(method.value), lead, ends, f"{method.seconds:.2g}", method.why))
         sides, width = ("left", "right", "right", "left", "right", "left"), 5 + noted
         return [
             Words(first),
@@ -188,13 +188,13 @@ class Comparison(Readable):
         """Lead and interval of every method that was tried; returns the axes (:func:`rerank.plots.leads`)."""
         from rerank.plots import leads
 
-        first, *others = [one for one in self.methods if one.value is not None]
+        first, *others = [method for method in self.methods if method.value is not None]
         unit = f"lead over {first.name}, {self.statistic}"
         null = f"{first.name}: {short(first.value or 0.0)}"
-        means, errors = np.array([(one.lead, one.error) for one in others], np.float64).reshape(-1, 2).T
-        chosen = next((k for k, one in enumerate(others) if one.name == self.take), None)
-        called = [f"{one.name} ({one.why})" if one.why else named(one.name) for one in others]
-        names = [f"{name}: {short(one.value or 0.0)}" for name, one in zip(called, others)]
+        means, errors = np.array([(method.lead, method.error) for method in others], np.float64).reshape(-1, 2).T
+        chosen = next((k for k, method in enumerate(others) if method.name == self.take), None)
+        called = [f"{method.name} ({method.why})" if method.why else named(method.name) for method in others]
+        names = [f"{name}: {short(method.value or 0.0)}" for name, method in zip(called, others)]
         return leads(names, means, errors, chosen, unit=unit, null=null, ax=ax)
 
 
@@ -268,7 +268,7 @@ def compare(
         raise InputError("X is sparse, and a card and corrections need dense columns; pass X.toarray().")
     clock, number = Clock(time_limit), seed(random_state)
     names = names_of(X) if is_frame(X) else ()
-    stages = [_stage(one, number, names) for one in methods if one != "guard"]
+    stages = [_stage(method, number, names) for method in methods if method != "guard"]
     if not stages:
         raise InputError("methods name no score; add one to compare, such as 'logistic'.")
     base = Reranker(
@@ -280,10 +280,10 @@ def compare(
     length = data.y.size if data.qid is None and by_places else None
     with enough_memory():
         judged = dealt(base, data, folds, number, clock, n_jobs, one_scale=True)
-        every = [_method(name, one, stat, data, length, number) for name, one in stages]
+        every = [_method(name, stage, stat, data, length, number) for name, stage in stages]
         if "guard" in methods:
-            scores = [(name, one) for name, one in stages if name in STAGES or isinstance(one, str)]
-            every += [_guard(name, one, base, length, data.X.shape[1]) for name, one in scores]
+            scores = [(name, stage) for name, stage in stages if name in STAGES or isinstance(stage, str)]
+            every += [_guard(name, stage, base, length, data.X.shape[1]) for name, stage in scores]
         trial = _MethodTrial(every, *judged, clock, verbose)
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:
@@ -359,7 +359,7 @@ class _MethodTrial:
                 self.methods = [method for method in self.methods if method not in idle]
                 waiting = [method for method in waiting if method not in idle]
                 continue
-            method = max(waiting, key=lambda one: values.get(one.over, -math.inf)) if values else waiting[0]
+            method = max(waiting, key=lambda method: values.get(method.over, -math.inf)) if values else waiting[0]
             waiting.remove(method)
             if current().asked.is_set():
                 return
@@ -411,14 +411,14 @@ class _MethodTrial:
             chosen += self._folds.fitted(self._stages[-1]) if method.over else []
             if len(found) < len(some):
                 break
-        if starved := [one.result_.evidence for one in chosen if one.result_.evidence.starved]:
-            fewest = min(starved, key=lambda one: one.tried)
+        if starved := [method.result_.evidence for method in chosen if method.result_.evidence.starved]:
+            fewest = min(starved, key=lambda evidence: evidence.tried)
             self.why[method.name] = PARTLY.format(fewest.tried, len(fewest.options))
         return ranked
 
-    def _lead(self, one: str, other: str) -> Lead:
+    def _lead(self, name: str, other: str) -> Lead:
         """How far a method is above another on the held-out rows."""
-        sides = zip(self.ranked[one], self.ranked[other], self._joint(one), self._joint(other), strict=True)
+        sides = zip(self.ranked[name], self.ranked[other], self._joint(name), self._joint(other), strict=True)
         pairs = [Ranked(a.own, b.own, *joint) for a, b, *joint in sides]
         return self._judge.lead(self._judge.rounds([(range(len(pairs)), pairs)]))
 
@@ -431,8 +431,8 @@ class _MethodTrial:
         if self._judge.data.qid is not None or name in shared:
             return own
         if not shared:
-            return [placed(one, np.arange(one.size) / one.size) for one in own]
-        return [placed(one, like.own) for one, like in zip(own, self.ranked[shared[0]])]
+            return [placed(scores, np.arange(scores.size) / scores.size) for scores in own]
+        return [placed(scores, like.own) for scores, like in zip(own, self.ranked[shared[0]])]
 
     def comparison(self, length: int | None, given: dict[str, Any]) -> Comparison:
         """The record; ``given`` are parameters of the estimator that is to be taken."""
@@ -450,11 +450,11 @@ class _MethodTrial:
             alone = name == first
             led, sure = None if alone else lead, None if alone or math.isnan(error) else error
             found.append(Compared(name, value, led, sure, self.seconds[name], self.why.get(name, "")))
-        found.sort(key=lambda one: one.name != first)
-        take, sentence = self._chosen({one.name: one.value for one in found if one.value is not None})
+        found.sort(key=lambda method: method.name != first)
+        take, sentence = self._chosen({method.name: method.value for method in found if method.value is not None})
         late = sum("raise time_limit" in why for why in self.why.values())
         sentence += f" {late} of {len(found)} methods have no value for lack of time; raise time_limit." if late else ""
-        partly = sum(bool(one.why) for one in found if one.value is not None)
+        partly = sum(bool(method.why) for method in found if method.value is not None)
         what = f"{partly} of {len(found)} methods had the time for a part of"
         sentence += f" {what} their options; with more they may choose otherwise; raise time_limit." if partly else ""
         stage = next(method for method in self.methods if method.name == take).make(None)
@@ -492,7 +492,7 @@ def _ready(stage: Any, given: dict[str, Any]) -> Any:
     """The estimator of a method, for the user's own table."""
     if isinstance(stage, RerankerCV):
         stage.set_params(cv=5, n_repeats=None, time_limit=None, reranker__node_limit=None, reranker__list_length=None)
-        return stage.set_params(reranker__time_limit=60.0, **{f"reranker__{name}": one for name, one in given.items()})
+        return stage.set_params(reranker__time_limit=60.0, **{f"reranker__{name}": own for name, own in given.items()})
     if "n_questions" in getattr(stage, "get_params", dict)():
         return stage.set_params(stat=given["stat"], pos_label=given["pos_label"], validation=5, time_limit=60.0)
     return Reranker(**given, first_stage=stage, radius=0.0)

@@ -90,8 +90,8 @@ def _dealt(
     there = int(telling.sum())
     if there < folds:
         many = "relevant rows" if unit == "row" else f"{unit}s with a relevant row"
-        one = "relevant row" if unit == "row" else f"{unit} with a relevant row"
-        what = f"is 1 {one} that counts" if there == 1 else f"are {there} {many} that count"
+        single = "relevant row" if unit == "row" else f"{unit} with a relevant row"
+        what = f"is 1 {single} that counts" if there == 1 else f"are {there} {many} that count"
         advice = "ask for fewer, give more data, or fit without folds: a Reranker, or rerank fit --free"
         if there < 2:
             advice = "give more data, or fit without folds: a Reranker, or rerank fit --free"

@@ -59,16 +59,16 @@ def frontier_of(
         steps, interrupted = protected(found)
     if interrupted and steps[0].value is None:
         raise KeyboardInterrupt
-    for place, one in enumerate(steps):
-        if one.size in held_out:
-            value, error, seconds = held_out[one.size]
-            steps[place] = replace(one, held_out=value, error=error, seconds=one.seconds + seconds)
+    for place, step in enumerate(steps):
+        if step.size in held_out:
+            value, error, seconds = held_out[step.size]
+            steps[place] = replace(step, held_out=value, error=error, seconds=step.seconds + seconds)
     statistic = task_of(options, data.X.shape[1]).statistic
     by, left = f"{folds} folds, each with its own columns" if held_out else "", data.rows.columns.left_out
     notes = [*data.notes]
     notes += [f"Left out, because they hold no numbers or miss some: {listed(left)}."] if left else []
     every = nested(steps)
-    if statistic.ties == "average" and not all(one.proved for one in every):
+    if statistic.ties == "average" and not all(step.proved for step in every):
         notes += [HALVES]
     return Frontier(statistic.name, "column", every, by, tuple(notes))
 

@@ -181,8 +181,8 @@ def _by_pairs(data: Data, task: Task, tests: list[Indices], singles: Sequence[Pr
 def held_of(splits: Sequence[Split], parts: Sequence[Prior]) -> Floats:
     """The score of each row by the fold that holds it out."""
     scores = np.empty(sum(split.test.size for split in splits))
-    for split, one in zip(splits, parts):
-        scores[split.test] = one.held
+    for split, prior in zip(splits, parts):
+        scores[split.test] = prior.held
     return scores
 
 
@@ -191,9 +191,9 @@ def joined(splits: Sequence[Split], parts: Sequence[Prior]) -> list[Prior]:
     out here: what is learned leans against these rows if at all, and no further model has to be fitted.
     """
     scores, found = held_of(splits, parts), list[Prior]()
-    for split, one in zip(splits, parts):
-        learned = replace(one.staged, scores=scores[split.train], folds=len(splits) - 1)
-        found.append(one if one.staged.stage.frozen else Prior(learned, one.held))
+    for split, prior in zip(splits, parts):
+        learned = replace(prior.staged, scores=scores[split.train], folds=len(splits) - 1)
+        found.append(prior if prior.staged.stage.frozen else Prior(learned, prior.held))
     return found
 
 
@@ -203,11 +203,11 @@ def blends(data: Data, splits: Sequence[Split], folds: Sequence[Fold], parts: Se
     """
     weighing, found = Weighing.of(data), list[Prior]()
     for split, fold, own in zip(splits, folds, zip(*parts)):
-        scaled = Scaled.of(np.column_stack([one.staged.scores for one in own]))
-        stages, weights = [one.staged.stage for one in own], weighing.learned(scaled.scores, split.train)
+        scaled = Scaled.of(np.column_stack([prior.staged.scores for prior in own]))
+        stages, weights = [prior.staged.stage for prior in own], weighing.learned(scaled.scores, split.train)
         stage = scaled.blend(fold.learn.rows.columns, stages, weights)
-        held = (np.column_stack([one.held for one in own]) - scaled.centre) / scaled.scale
-        scores, folds_of = stage.estimator.of(scaled.scores), max(one.staged.folds for one in own)
+        held = (np.column_stack([prior.held for prior in own]) - scaled.centre) / scaled.scale
+        scores, folds_of = stage.estimator.of(scaled.scores), max(prior.staged.folds for prior in own)
         found.append(Prior(Staged(stage, scores, folds_of, members=scaled.scores), stage.estimator.of(held)))
     return found
 
@@ -298,7 +298,7 @@ class Workers:
             limit = None if math.isinf(share) and own is None else min(share, math.inf if own is None else own)
             some = jobs[turn * self.count : (turn + 1) * self.count]
             done = self.run([(function, (*given, limit)) for function, given in some])
-            if any(one.idle or (ending and one.cut and limit != own) for one in done):
+            if any(fit.idle or (ending and fit.cut and limit != own) for fit in done):
                 break
             found += done
         return found
@@ -350,8 +350,8 @@ class Folds:
         each = list(zip(folds, own, null))[part]
         jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in each]
         done = self._workers.shared(jobs, self._clock, fits, given.time_limit, ends_itself(task))
-        self.cut += sum(one.cut for one in done)
-        return [one.answer for one in done]
+        self.cut += sum(fit.cut for fit in done)
+        return [fit.answer for fit in done]
 
     def _null(self, task: Task, folds: Sequence[int]) -> list[Prior | None]:
         """The prior of what has to be led. An option of another first stage asks no more of it than its scores."""
@@ -367,9 +367,9 @@ class Folds:
     def held_out(self, stage: Any, folds: Sequence[int]) -> dict[Any, Floats]:
         """The scores that a deal holds out, of a first stage that was tried alone, or of each member of a blend."""
         splits, found = [self.splits[k] for k in folds], dict[Any, Floats]()
-        for one in members_of(stage) if is_blend(stage) else [stage]:
-            if (parts := self._priors.get(self._kind(key_of(one), folds))) is not None:
-                found[key_of(one)] = held_of(splits, [part for part in parts if part is not None])
+        for member in members_of(stage) if is_blend(stage) else [stage]:
+            if (parts := self._priors.get(self._kind(key_of(member), folds))) is not None:
+                found[key_of(member)] = held_of(splits, [part for part in parts if part is not None])
         return found
 
     def fitted(self, stage: Any) -> list[Any]:
@@ -438,8 +438,8 @@ class Folds:
         """Trees, or a blend, on a whole deal."""
         splits, those, stage = [self.splits[k] for k in folds], [self._own[1][k] for k in folds], task.first_stage
         parts = []
-        for one in members_of(stage) if is_blend(stage) else [stage]:
-            own = self._first_stages(replace(task, first_stage=one), folds)
+        for member in members_of(stage) if is_blend(stage) else [stage]:
+            own = self._first_stages(replace(task, first_stage=member), folds)
             if len(own) < len(folds):
                 return []
             parts.append(joined(splits, own))
@@ -559,9 +559,9 @@ class Judge:
         if not deals or self.splits[deals[0][0][0]].repeat >= 0:
             return [self._round(*deal) for deal in deals]
         names, found = fold_names(self.splits), []
-        for k, one in zip(*deals[0]):
+        for k, fold in zip(*deals[0]):
             with naming(f"the rows held out in {names[k]}"):
-                found.append(self._round([k], [one]))
+                found.append(self._round([k], [fold]))
         return found
 
     def lead(self, rounds: Sequence[Lead]) -> Lead:
@@ -578,12 +578,12 @@ class Judge:
 
     def error(self, ranked: Sequence[Ranked]) -> float | None:
         """The standard error of the value of one deal, by the values of its folds; None where one of them has none."""
-        values = [self._round([k], [one]).value for k, one in enumerate(ranked)]
+        values = [self._round([k], [fold]).value for k, fold in enumerate(ranked)]
         return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if np.isfinite(values).all() else None
 
     def _round(self, folds: Sequence[int], ranked: Sequence[Ranked]) -> Lead:
         rows = np.concatenate([self.splits[k].test for k in folds])
-        own, null, alone = np.concatenate([(one.joint, one.joint_alone, one.alone) for one in ranked], axis=1)
+        own, null, alone = np.concatenate([(fold.joint, fold.joint_alone, fold.alone) for fold in ranked], axis=1)
         statistic, unit = self.statistic, 1.0
         if self.data.qid is None:
             statistic, unit = in_lists_of(statistic, self.list_length or self.data.y.size, rows.size)

@@ -164,14 +164,14 @@ def contends(lead: Lead, leads: Sequence[Lead], safeguard: float = SAFEGUARD) ->
     """Whether further deals may show an option to be the best: it leads by half of what a lead has to exceed, and by no
     less than is clear of another one. Deals hold out the same rows, so that their leads differ by less than an error.
     """
-    clear = max((one.lead - SAFEGUARD * one.error for one in leads if one.error >= 0), default=0.0)
+    clear = max((lead.lead - SAFEGUARD * lead.error for lead in leads if lead.error >= 0), default=0.0)
     half = 0.5 * safeguard * lead.error if 0 < safeguard < math.inf else 0.0
     return lead.lead > 0 and not lead.lead < max(clear, half if lead.error >= 0 else 0.0)
 
 
 def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
     """The leads over one value of the first stage: each is of two rankings made alike, on deals of its own number."""
-    return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
+    return [lead if math.isnan(lead.lead) else Lead(alone + lead.lead, alone, lead.lead, lead.error) for lead in leads]
 
 
 def cv_results(
@@ -186,16 +186,16 @@ def cv_results(
     does not name are as in ``base``.
     """
     numbers = {name: [lead[k] for lead in leads] for k, name in enumerate(("value", "first_stage", "lead", "error"))}
-    varied = sorted(dict.fromkeys(name for one in params for name in one))
-    whole = [{name: one.get(name, base.get(name)) for name in varied} for one in params]
-    values: dict[str, list[Any]] = {f"param_{name}": [one[name] for one in whole] for name in varied}
+    varied = sorted(dict.fromkeys(name for option in params for name in option))
+    whole = [{name: option.get(name, base.get(name)) for name in varied} for option in params]
+    values: dict[str, list[Any]] = {f"param_{name}": [option[name] for option in whole] for name in varied}
     means = numbers["value"]
     values["mean_test_score"] = list(means)
-    values["std_test_score"] = [float(np.std(one)) if one else math.nan for one in rounds or [()] * len(leads)]
+    values["std_test_score"] = [float(np.std(own)) if own else math.nan for own in rounds or [()] * len(leads)]
     order = np.nan_to_num(-np.array(means, dtype=np.float64), nan=math.inf)  # those that were not tried are last
     values["rank_test_score"] = (1 + (order[None, :] < order[:, None]).sum(axis=1)).tolist()
     for k in range(max(map(len, rounds), default=0)):
-        values[f"split{k}_test_score"] = [one[k] if k < len(one) else math.nan for one in rounds]
+        values[f"split{k}_test_score"] = [values_of[k] if k < len(values_of) else math.nan for values_of in rounds]
     return {"params": whole, **numbers, "rival": list(rivals), **values}
 
 

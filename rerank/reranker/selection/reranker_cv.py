@@ -282,8 +282,8 @@ class RerankerCV(Ranker):
         self.first_stage_kept_, self.chosen_ = chosen is None, chosen
         self.best_params_: dict[str, Any] = params
         self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
-        tried, rivals = [one.params for one in trial.options], [one.rival for one in trial.options]
-        rounds = [[one.value for one in trial.rounds.get(k, [])] for k in range(len(tried))]
+        tried, rivals = [option.params for option in trial.options], [option.rival for option in trial.options]
+        rounds = [[fold.value for fold in trial.rounds.get(k, [])] for k in range(len(tried))]
         base = posed.base.get_params(deep=False)
         self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals, rounds, base)
         self.__dict__.pop("feature_names_in_", None)

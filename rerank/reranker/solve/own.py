@@ -294,7 +294,7 @@ class OwnProgram:
         of them exactly.
         """
         off = [(self.title(self.program.rows[i]), float(over), equal) for i, equal, over in self._off(x)]
-        return max(off, key=lambda one: one[1], default=None)
+        return max(off, key=lambda pair: pair[1], default=None)
 
     def _off(self, x: Floats) -> list[tuple[int, bool, Fraction]]:
         """The user's rows that a point does not keep: number, whether it is an equality, and by how much."""
@@ -323,7 +323,7 @@ class OwnProgram:
         at, entries = float((row @ fixed)[0]), row.toarray().ravel()[movable]
         sides = [(side - at, sign) for side, sign in ((p.row_upper[i], 1.0), (p.row_lower[i], -1.0))]
         total = float(entries @ x[movable])
-        side, sign = max((one for one in sides if np.isfinite(one[0])), key=lambda one: one[1] * (total - one[0]))
+        side, sign = max((pair for pair in sides if np.isfinite(pair[0])), key=lambda pair: pair[1] * (total - pair[0]))
         least = exact.least_of(sign * entries, low, high, kept)
         return least is not None and sign * side - least <= NO_ROOM * max(1.0, np.abs(entries).max(initial=0.0))
 

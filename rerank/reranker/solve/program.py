@@ -142,7 +142,7 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
         if name not in free:
             raise InputError(
                 f"{name!r} is no option of a program; did you mean {nearest(name, free)!r}? Known: box, "
-                f"{', '.join(one for one in free if one != 'box')}."
+                f"{', '.join(name for name in free if name != 'box')}."
             )
     with stated_wrong():
         return module.build(problem.scaled, **given, box=box, **choices)

@@ -92,7 +92,7 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
             wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, [*sides_of(problem), *total])
             wide = allowed(problem, normalised(wide, problem.limits))
             if not (np.array_equal(wide, w) or current().now) and meets(problem, wide):
-                best = max(best, verified(problem, wide), key=lambda one: (one.value, one.certificate.margin or 0))
+                best = max(best, verified(problem, wide), key=lambda own: (own.value, own.certificate.margin or 0))
         if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             return best
     if claim is None:

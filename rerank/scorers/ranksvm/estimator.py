@@ -114,9 +114,9 @@ def longer(trail: Trail, alpha: float, coef: Floats) -> Trail:
     return ((alpha, coef), *(known for known in trail if not _same(known[0], alpha)))[:KEPT]
 
 
-def _same(one: float, other: float) -> bool:
+def _same(alpha: float, other: float) -> bool:
     """Whether two ``alpha`` are too close to extrapolate from one to the other."""
-    return abs(np.log(one) - np.log(other)) < NEAR
+    return abs(np.log(alpha) - np.log(other)) < NEAR
 
 
 def starts(trail: Trail, alpha: float, d: int) -> list[Floats]:

@@ -307,7 +307,7 @@ def part_of(t: RowTables) -> Part | None:
         return None
     rng = np.random.default_rng(0)
     some = [rng.permutation(positives)[:: steps[0]], positives + rng.permutation(n - positives)[:: steps[1]]]
-    return Part(np.concatenate([np.sort(one) for one in some]), some[0].size, steps, *_paid(t, 0))
+    return Part(np.concatenate([np.sort(times) for times in some]), some[0].size, steps, *_paid(t, 0))
 
 
 def _paid(t: RowTables, u: int) -> tuple[Floats, Floats, int]:

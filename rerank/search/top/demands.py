@@ -139,7 +139,7 @@ class Demands:
 def paired(rows: Sequence[int], positive: Sequence[bool], shares: Sequence[float]) -> tuple[list[Pair], list[int]]:
     """Pairs with multipliers for the shares of some rows; positives and negatives have equally large shares in all."""
     parts = list(zip(rows, positive, [int(share * UNIT) for share in shares], strict=True))
-    ahead, behind = ([[row, part] for row, one, part in parts if one is side] for side in (True, False))
+    ahead, behind = ([[row, part] for row, where, part in parts if where is side] for side in (True, False))
     off = sum(s for _, s in ahead) - sum(s for _, s in behind)
     fewer = behind if off > 0 else ahead
     max(fewer, key=lambda part: part[1])[1] += abs(off)

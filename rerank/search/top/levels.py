@@ -138,10 +138,10 @@ def levels_of(problem: Problem, domain: Domain, t: Any, proof: bool = False) -> 
     """The levels of a problem with one binary list, not too long, and too many features for boxes; None for others. For
     a ``proof`` no orders are asked for, and fewer questions.
     """
-    one = len(problem.units) == 1 and problem.C == 0 and problem.max_features is None
+    single = len(problem.units) == 1 and problem.C == 0 and problem.max_features is None
     few = problem.X.size <= MOST_NUMBERS and problem.n_features >= FEWEST_FEATURES
     proved = not (proof and problem.by_sum)  # circuits of a proof know one margin for all weights
-    unit = problem.units[0] if one and few and proved and not problem.weighs_hits else None
+    unit = problem.units[0] if single and few and proved and not problem.weighs_hits else None
     if unit is None or not (unit.negative.size and unit.coefficients.size):
         return None
     return Levels(Demands(problem, unit, domain, t.tolerance, proof), t)
