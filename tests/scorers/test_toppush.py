@@ -1,6 +1,7 @@
 """TopPush: its problem, its three solvers against other programs, and the estimator on every kind of data."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from rerank.errors import InputError
 from rerank.scorers import TopPush
 from rerank.scorers.base import RankingData
 from rerank.scorers.toppush import multipliers
+from rerank.scorers.toppush import smoothed as smoothing
 from rerank.scorers.toppush.accelerated import descend, project, shift
 from rerank.scorers.toppush.answer import PrimalDual, certificate_of
 from rerank.scorers.toppush.gram import factor
-from rerank.scorers.toppush.multipliers import STIFF, Augmented, Hessian, levels, smoothed
-from rerank.scorers.toppush.problem import LOSSES, problem_of, relative_gap
+from rerank.scorers.toppush.multipliers import Augmented, Hessian
+from rerank.scorers.toppush.problem import LOSSES, Loss, problem_of, relative_gap
+from rerank.scorers.toppush.smoothed import STIFF, levels, smoothed
 from tests.cases.examples import examples
 from tests.cases.refuses import refuses
 from tests.cases.scorers import bipartite, sparse
@@ -423,6 +426,25 @@ def test_the_smoothed_loss_is_a_maximum(threshold, k, loss):
     loss_itself = p.share @ p.loss.value(p.threshold.values(down)[p.list_of] - up)
     assert found.value <= loss_itself
     assert smoothed(p, up, down, found.a, found.b, 1e9).value == pytest.approx(loss_itself, rel=1e-5)
+
+
+@pytest.mark.parametrize("threshold, k", THRESHOLDS)
+def test_a_hinge_in_one_kernel_is_the_search_for_any_loss_and_has_the_bits_of_python(threshold, k, monkeypatch):
+    p = problem(80, lists=3, threshold=threshold, k=k)
+    rng = np.random.default_rng(4)
+    up, down = rng.standard_normal(p.share.size), rng.standard_normal(p.negatives.shape[0])
+    given = up, down, rng.random(up.size), 0.1 * rng.random(down.size), 0.3
+    found = smoothed(p, *given)
+    with monkeypatch.context() as patch:
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        patch.setattr(smoothing, "roots", smoothing.roots.py_func)
+        again = smoothed(p, *given)
+    assert [getattr(again, name).tobytes() for name in "ab"] == [getattr(found, name).tobytes() for name in "ab"]
+    near = Loss.near
+    monkeypatch.setattr(Loss, "near", lambda *given: replace(near(*given), hinge=None))
+    general = smoothed(p, *given)
+    assert found.value == pytest.approx(general.value, rel=1e-12)
+    np.testing.assert_allclose(np.r_[found.T, found.a, found.b], np.r_[general.T, general.a, general.b], atol=1e-11)
 
 
 @pytest.mark.parametrize("threshold, k", THRESHOLDS)

@@ -28,7 +28,6 @@ sigma`` and ``S = sum_i D_i``, the Hessian of phi is::
 positives to ``(1 - kappa) mean_M + sum_upper cap_j x_j``.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,19 +35,14 @@ import scipy.linalg
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from rerank.errors.kernels import kept
 from rerank.errors.stops import current
-from rerank.scorers.base import Floats, Ints
+from rerank.scorers.base import Floats
 from rerank.scorers.linalg import squares
 from rerank.scorers.toppush.answer import PrimalDual
 from rerank.scorers.toppush.gram import add_gram, dense, factor
 from rerank.scorers.toppush.problem import TopPushProblem, relative_gap, weighted_sum
+from rerank.scorers.toppush.smoothed import Smoothed, smoothed
 
-# Penalty parameter of the positives, in units of sigma: less of it takes more steps where rows can be told apart with a
-# tiny alpha, more of it takes more steps elsewhere.
-STIFF = 10.0
-# Every list has at least this multiplier mass in the search for its level, so that a list without any has a level.
-LEAST = 1e-280
 # The first penalty parameter, in units of alpha over the mean square of a row: that is how far a multiplier moves the
 # score it belongs to.
 PENALTY = 1.0
@@ -56,8 +50,8 @@ PENALTY = 1.0
 GROWTH, EASY = 4.0, 4
 # A line search ends where the slope is this share of the first one, or after so many evaluations.
 FLAT, EVALUATIONS = 0.3, 30
-# A round ends when the gradient makes up this share of the gap.
-ROUND = 0.1
+# A round ends when the gradient makes up at most this share of the gap.
+ROUND = 0.9
 # The penalty parameter grows so much once the gap is small enough; steps then go on until
 # float64 shows no gap or so many in turn did not make it ten times less.
 LAST, EXACT, SLOW = 1e3, 1e-15, 2
@@ -114,6 +108,7 @@ class Augmented:
                 self.up, self.down = self.problem.positives @ self.w, self.problem.negatives @ self.w
             if stop.now:
                 break
+            bent = self.here  # in a new round, too: there many rows leave M at first, only to come back
             if missing <= ROUND * (primal - proved) or stuck > 0 or proof <= tol:
                 # Most of the gap is from the smoothing, not from the gradient: take new multipliers.
                 self.beta, self.a = self.here.b, self.here.a
@@ -123,7 +118,7 @@ class Augmented:
                 self.here = smoothed(self.problem, self.up, self.down, self.a, self.beta, self.sigma)
                 gradient = self._gradient()
             n_iter, steps = n_iter + 1, steps + 1
-            stuck = 0 if self._move(gradient) else stuck + 1
+            stuck = 0 if self._move(gradient, bent) else stuck + 1
         return PrimalDual(point, *dual, n_iter, gap <= tol)
 
     def _gradient(self) -> Floats:
@@ -138,9 +133,9 @@ class Augmented:
         nu = self.alpha * self.w - gradient
         return float(-(nu @ nu) / (2 * self.alpha) - p.share @ p.loss.conjugate(a))
 
-    def _move(self, gradient: Floats) -> bool:
-        """One Newton step with a line search; whether phi fell."""
-        step = Hessian(self.problem, self.alpha, self.sigma, self.here).solve(gradient)
+    def _move(self, gradient: Floats, bent: Smoothed) -> bool:
+        """One Newton step, with the Hessian at ``bent``, and a line search; whether phi fell."""
+        step = Hessian(self.problem, self.alpha, self.sigma, bent).solve(gradient)
         up, down = self.problem.positives @ step, self.problem.negatives @ step
         length, there = self._search(step, up, down, float(gradient @ step))
         if there is None:
@@ -150,7 +145,7 @@ class Augmented:
         self.up, self.down = self.up + length * up, self.down + length * down
         return True
 
-    def _search(self, step: Floats, up: Floats, down: Floats, slope: float) -> "tuple[float, Smoothed | None]":
+    def _search(self, step: Floats, up: Floats, down: Floats, slope: float) -> tuple[float, Smoothed | None]:
         """Length of the step, by secants: where phi is lower and nearly flat, or 1 if phi still falls there. If the
         slope jumps, the best length of all evaluations. No point if rounding hides every decrease.
         """
@@ -173,127 +168,6 @@ class Augmented:
                 high, rise = length, max(bend, -1e-3 * fall)
             length = low + (high - low) * float(np.clip(fall / (fall - rise), 0.1, 0.9))
         return best
-
-
-@dataclass(eq=False)
-class Smoothed:
-    """Value of psi, its maximiser (a, b), and what its derivatives are made of."""
-
-    value: float
-    a: Floats
-    b: Floats
-    T: Floats  # (G,)
-    theta: Floats  # (G,)
-    parts: Floats  # (G, 4): what the search for theta counted
-    D: Floats  # (m,): second derivatives of the loss
-    middle: Ints  # the negatives whose multiplier is between its bounds
-    upper: Floats  # (n,): the caps of those at the upper one
-
-
-def smoothed(
-    p: TopPushProblem, up: Floats, down: Floats, a0: Floats, beta: Floats, sigma: float, near: Smoothed | None = None
-) -> Smoothed:
-    """The maximum at the scores ``up`` (m,) and ``down`` (n,); ``near`` is the maximum at scores close by. T is the
-    root of ``T - T_h(A(T))``, which rises at least as fast as T.
-    """
-    loss = p.loss.near(a0, p.share / (STIFF * sigma))
-    cap = np.zeros(0) if p.threshold.k is None else p.threshold.caps
-    v = beta + sigma * down
-    T = p.threshold.values(down) if near is None else near.T.copy()
-    theta = sigma * T if near is None else near.theta.copy()
-    low, high = np.full(T.size, -np.inf), np.full(T.size, np.inf)
-    parts = np.zeros((T.size, 4))
-    for _ in range(100):
-        z = T[p.list_of] - up
-        mass = p.per_list(p.share * loss.slope(z))
-        levels(p.threshold.start, v, cap, mass, theta, parts)
-        # T_h at the mass A, and how fast it falls as A grows.
-        between, top, top2, top_v = parts.T
-        got = (theta + top_v - theta * top - mass * top2) / sigma
-        fall = ((1 - top) ** 2 / np.maximum(between, 1) + top2) / sigma
-        off = T - got
-        if (np.abs(off) <= 1e-14 * (1 + np.abs(T))).all():
-            break
-        low, high = np.where(off < 0, T, low), np.where(off > 0, T, high)
-        new = T - off / (1 + fall * p.per_list(p.share * loss.curvature(z)))
-        known = np.isfinite(low) & np.isfinite(high)
-        middle = np.where(known, np.where(known, low, 0) / 2 + np.where(known, high, 0) / 2, got)
-        new = np.where((new > low) & (new < high), new, middle)
-        if (new == T).all():
-            break
-        T = new
-    z = T[p.list_of] - up
-    a = loss.slope(z)
-    mass = p.per_list(p.share * a)
-    b = np.maximum(v - theta[p.negative_list], 0)
-    upper = np.zeros(b.size)
-    if cap.size:
-        most = mass[p.negative_list] * cap
-        full = (b >= most) & (b > 0)
-        upper[full] = cap[full]
-        b = np.minimum(b, most)
-    middle_rows = np.flatnonzero((b > 0) & (upper == 0))
-    # To the exact mass of the list, so that the dual point is feasible.
-    b = p.scaled(b, mass)
-    change = b - beta
-    value = p.share @ loss.value(z) - mass @ T + b @ down - (change @ change) / (2 * sigma)
-    return Smoothed(float(value), a, b, T, theta, parts, p.share * loss.curvature(z), middle_rows, upper)
-
-
-@kept()
-def levels(start: Any, v: Any, cap: Any, mass: Any, theta: Any, parts: Any) -> None:
-    """For each list the root theta of ``sum_j clip(v_j - theta, 0, A cap_j) = A``, A its entry of ``mass``.
-
-    ``cap`` (n,) is empty where nothing is capped.  ``theta`` (G,) starts near the roots and ends there; ``parts``
-    (G, 4) gets the number of entries between their bounds, and of those at the upper bound the sums of ``cap``, of
-    ``cap^2`` and of ``cap v``.
-    """
-    for g in range(start.size - 1):
-        rows = slice(start[g], start[g + 1])
-        theta[g] = _level(v[rows], cap[rows], max(mass[g], LEAST), theta[g], parts[g])
-
-
-@kept()
-def _level(v: Any, cap: Any, A: float, theta: float, parts: Any) -> float:
-    """One list, by Newton steps between a level that is too low and one that is too high."""
-    capped = cap.size > 0
-    low, high = np.inf, -np.inf
-    for j in range(v.size):
-        high = max(high, v[j])
-        if capped:
-            low = min(low, v[j] - A * cap[j])
-    if not capped:
-        low = high - A
-    if not low <= theta <= high:
-        theta = low + (high - low) / 2
-    for _ in range(300):
-        total, between, top, top2, top_v = 0.0, 0, 0.0, 0.0, 0.0
-        for j in range(v.size):
-            z = v[j] - theta
-            if z > 0.0:
-                if capped and z >= A * cap[j]:
-                    top += cap[j]
-                    top2 += cap[j] * cap[j]
-                    top_v += cap[j] * v[j]
-                else:
-                    total += z
-                    between += 1
-        parts[0], parts[1], parts[2], parts[3] = between, top, top2, top_v
-        excess = total + A * (top - 1.0)
-        if abs(excess) <= 1e-15 * A:
-            break
-        if excess > 0.0:
-            low = theta
-            v = v if capped else v[v > low]  # the others count nowhere from here on
-        else:
-            high = theta
-        new = theta + excess / between if between > 0 else low
-        if not low < new < high:
-            new = low + (high - low) / 2
-        if not low < new < high:
-            break
-        theta = new
-    return theta
 
 
 class Hessian:
@@ -379,8 +253,10 @@ class Hessian:
         return near
 
 
-def _average(values: Floats, lists: Any, n_lists: int) -> csr_matrix:
+def _average(values: Floats, lists: Any, n_lists: int) -> Any:
     """A row for each list with the values of its members; the members of a list are adjacent."""
+    if n_lists == 1:
+        return values[None, :]
     start = np.concatenate([[0], np.cumsum(np.bincount(lists, minlength=n_lists))])
     return csr_matrix((values, np.arange(values.size), start), shape=(n_lists, values.size))
 

@@ -46,27 +46,28 @@ class Loss:
     slope: Callable[[Any], Any]
     curvature: Callable[[Any], Any]
     conjugate: Callable[[Any], Any]
-    kink: bool = False
+    hinge: tuple[Any, Any] | None = None  # ``l'(z) = max(z + h, 0) r``, the kink of such a loss is smoothed
 
     def near(self, a: Any, stiffness: Any) -> "Loss":
         """The loss with its kink smoothed around the multipliers ``a``; itself where it has none."""
-        return squared_hinge(a, stiffness) if self.kink else self
+        return squared_hinge(a, stiffness) if self.hinge is not None else self
 
 
 def squared_hinge(centre: Any = 0.0, stiffness: Any = 0.0) -> Loss:
     """``max_a a z - l*(a) - stiffness / 2 (a - centre)^2`` of ``l(z) = max(0, 1 + z)^2``; ``l`` itself by default."""
+    begin, rise = 1 + stiffness * centre, 1 / (0.5 + stiffness)
 
     def slope(z: Any) -> Any:
-        return np.maximum(1 + z + stiffness * centre, 0) / (0.5 + stiffness)
+        return np.maximum(z + begin, 0) * rise
 
     def value(z: Any) -> Any:
         a = slope(z)
         return a * z - a * a / 4 + a - stiffness / 2 * (a - centre) ** 2
 
     def curvature(z: Any) -> Any:
-        return np.where(1 + z + stiffness * centre > 0, 1 / (0.5 + stiffness), 0.0)
+        return np.where(z + begin > 0, rise, 0.0)
 
-    return Loss(value, slope, curvature, lambda a: a * a / 4 - a, kink=True)
+    return Loss(value, slope, curvature, lambda a: a * a / 4 - a, hinge=(begin, rise))
 
 
 def _exp(z: Any) -> Any:
@@ -180,10 +181,15 @@ class TopPushProblem:
         """Share of each positive in the mean loss."""
         return np.asarray(self.weight / self.weight.sum())
 
-    @property
+    @cached_property
     def n_lists(self) -> int:
         """Number of lists that hold both kinds."""
         return int(self.list_of[-1]) + 1
+
+    @cached_property
+    def first(self) -> Ints:
+        """Where the positives of each list begin (G + 1,)."""
+        return np.searchsorted(self.list_of, np.arange(self.n_lists + 1))
 
     @property
     def loss_at_zero(self) -> float:
