@@ -32,6 +32,7 @@ LEAST = 4.0  # evaluations of every pair by a job; with fewer, setting it up wou
 OPEN = 0.5  # of the first gap that is left after
 BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, before targets are taken up,
 FEW, PATIENCE, PATIENCE_LINEAR = 8, 10.0, 4.0  # times as many up to so many features: boxes mostly close then
+IN_A_PASS = 0.25  # share of lines at most beside boxes with a target, of which nothing shows before the pass ends
 AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
 A_SPLIT = 5e-6  # seconds to make a proof, for each split, which are kept for it
 
@@ -139,7 +140,8 @@ class BranchAndBound:
         picked = boxes.pick(count)
         try:
             jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
-            ahead = share.now * each * len(jobs) if share.now >= AHEAD else 0.0
+            part = share.now if boxes.target == -inf else min(share.now, IN_A_PASS)
+            ahead = part * each * len(jobs) if part >= AHEAD else 0.0
             self.owed += ahead
             lines = self._line_jobs(left)
             results = self.workers.run([*lines, *jobs], alone=self.busy < ALONE)
@@ -159,8 +161,9 @@ class BranchAndBound:
         share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
         spent = time.perf_counter() - began
         self.done += explored
-        self.owed += share.now * explored - ahead
-        share.judge(self.done, FIRST_WORK, self._blind())
+        self.owed += part * explored - ahead
+        if boxes.target == -inf:
+            share.judge(self.done, FIRST_WORK, self._blind())
         self.busy += spent
         self.speed = 0.5 * self.speed + 0.5 * explored / max(spent, 1e-6)
 

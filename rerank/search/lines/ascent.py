@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WIDTHS = tuple(4.0 * 0.5**i for i in range(8))  # in deviations of the scores
 ITERATIONS = 15  # at each width
 ROWS = 50_000  # of the sample at the largest width; twice as many at each further one
-A_TARGET, A_COLUMN = 10.0, 0.5  # evaluations of a row that a threshold costs, and a column
+A_STEP, A_TARGET, A_COLUMN = 1e4, 10.0, 0.5  # evaluations of a row: of a step, and for each row of a threshold, a column
 RIDGE = 1e-6  # of the largest variance, below which a direction counts as none
 
 
@@ -62,7 +62,8 @@ class Ascent:
 
         rows, lists = part
         (basis, covariance), scratch, slopes = self._axes, part.scratch(), np.empty(rows.shape[0])
-        cost = rows.shape[0] * (A_TARGET * lists.target.size / max(lists.begin.size - 1, 1) + A_COLUMN * rows.shape[1])
+        each = A_TARGET * lists.target.size / max(lists.begin.size - 1, 1) + A_COLUMN * rows.shape[1]
+        cost = A_STEP + each * rows.shape[0]
         best: list[Any] = [np.inf, start]
 
         def downhill(x: Floats) -> tuple[float, Floats]:

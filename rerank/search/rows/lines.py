@@ -34,6 +34,8 @@ FEW_ROUNDS = 2  # of a quick climb where very many places count: more of them ga
 AFRESH = 0.1  # share of restarts at random points
 ANGLES, FINER = 12, 10  # values on a line, and then around the best of them
 GLANCED = 4  # values that a glance at a line takes
+ITSELF, A_VALUE, A_CROSSING = 1e4, 5e3, 4.0
+"""Evaluations of a row that a line costs whatever its rows, a value on one by sorting, and a crossing that is met."""
 SAMPLED = 1000  # relevant rows of a list, and irrelevant ones, of which about so many show where on a line to look
 
 
@@ -49,7 +51,7 @@ class RowLines(LineSearch):
     @property
     def cost(self) -> float:
         """Evaluations of a row that a line costs, or one step of a smooth climb."""
-        return 10.0 * self.tables.rows.shape[0]
+        return ITSELF + 10.0 * self.tables.rows.shape[0]
 
     def begun(self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf) -> Climb:
         """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
@@ -112,6 +114,7 @@ class RowLines(LineSearch):
         places count the point is a good one, found by some values on the line.
         """
         self.lines += 1
+        self.work += ITSELF
         before, given = self._at(w)[1], self._given(w, u, reach)
         if given is None:
             return self.judged(before, w), w
@@ -162,7 +165,7 @@ class RowLines(LineSearch):
                 if work >= 0:
                     break
                 self._memory = lists, scratch.larger()
-            self.work += work + 0.1 * t.rows.size
+            self.work += A_CROSSING * work + 0.1 * t.rows.size
             if value > best:
                 stays = left <= 0.0 <= right and point is w and value <= before + t.slack
                 best, out = value, w if stays else point + 0.5 * (left + right) * along
@@ -182,7 +185,7 @@ class RowLines(LineSearch):
 
         def value(angle: float) -> float:
             c, s = np.cos(angle), np.sin(angle)
-            self.work += A.size * np.log2(2 + A.size)
+            self.work += A_VALUE + A.size * np.log2(2 + A.size)
             return self._value(c * A + s * B, c * w + s * u, part=part)
 
         return value
