@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 WIDTHS = tuple(4.0 * 0.5**i for i in range(8))  # in deviations of the scores
 ITERATIONS = 15  # at each width
 ROWS = 50_000  # of the sample at the largest width; twice as many at each further one
-A_STEP, A_TARGET, A_COLUMN = 1e4, 10.0, 0.5  # evaluations of a row: of a step, and for each row of a threshold, a column
+A_STEP, A_TARGET, A_COLUMN = 1e4, 10.0, 0.5
+"""Evaluations of a row that a step costs, and for each row a threshold, and a column."""
 RIDGE = 1e-6  # of the largest variance, below which a direction counts as none
 
 
