@@ -44,6 +44,8 @@ class Evidence:
     ended: tuple[int, ...] = ()  # options that did not lead on most folds, and were fitted on no others
     null: str = "the first stage"  # what had to be led
     remark: str = ""  # another rule than that of the safeguard, in a sentence
+    auc_leads: tuple[float | None, ...] = ()  # by AUC: None but for first stages alone, () where that is not asked
+    auc_errors: tuple[float | None, ...] = ()
 
     @classmethod
     def of(cls, results: Mapping[str, Any], options: tuple[str, ...], **rest: Any) -> Self:
@@ -134,7 +136,7 @@ class Evidence:
         more += "" if ends is None else f" (95 % interval {short(ends[0])} to {short(ends[1])})"
         kept = [self._lost] if self.fit_keeps else []
         kept += [self._starved] if self.starved else []
-        kept += [self.reason] if self._unclear(self.chosen) else []
+        kept += [self.reason] if self._unclear(self.chosen) or self._by_auc(self.chosen) else []
         return [f"Held-out rows ({often}), {self.statistic}: {best}{more}.", *kept, *self._of_rivals()]
 
     @property
@@ -150,7 +152,16 @@ class Evidence:
         """Whether an option does not lead by what the safeguard asks, so that something else kept the null away."""
         lead, error = self.leads[option], self.errors[option]
         asked = self.safeguard > -math.inf and not self.remark  # another rule than that of the safeguard
+        asked = asked and not self._by_auc(option)
         return asked and lead is not None and not lead - self.safeguard * (error or 0.0) > 0
+
+    def _by_auc(self, option: int) -> bool:
+        """Whether AUC decided for an option, which leads by the statistic too, but not clearly."""
+        lead, error = self.leads[option] or 0.0, self.errors[option] or 0.0
+        area = self.auc_leads[option] if self.auc_leads else None
+        if area is None or not math.isfinite(self.safeguard) or self.remark:
+            return False
+        return area - self.safeguard * (self.auc_errors[option] or 0.0) > 0 < lead <= self.safeguard * error
 
     @property
     def ending(self) -> str:
@@ -187,7 +198,18 @@ class Evidence:
         asked = f"more than {bar}" if self.safeguard else "more than 0"
         if self.chosen is None:
             tried = " that was tried" if None in self.values else ""
-            return f"No option{tried} leads {self.null} by {asked}."
+            areas = ", nor leads and is clearly ahead by AUC, which all pairs of rows decide" if self.auc_leads else ""
+            return f"No option{tried} leads {self.null} by {asked}{areas}."
+        if self._by_auc(self.chosen):
+            area, ends = (
+                self.auc_leads[self.chosen],
+                interval(self.auc_leads[self.chosen], self.auc_errors[self.chosen]),
+            )
+            told = "" if ends is None else f" (95 % interval {ends[0]:+.3g} to {ends[1]:+.3g})"
+            return (
+                f"Its lead is within {bar}, but by AUC, which all pairs of rows decide, it leads {self.null} by "
+                f"{area:+.3g}{told}: a first stage that leads by both, and clearly by AUC, is taken."
+            )
         less = f", less {bar}," if self.safeguard else ""
         return f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
 
@@ -253,7 +275,14 @@ def interval(lead: float | None, error: float | None) -> tuple[float, float] | N
     return lead - WIDTH * error, lead + WIDTH * error
 
 
-_LATER = {"fit_late", "refused", "ended", "tried"}  # entries that files of earlier versions lack
+_LATER = {
+    "fit_late",
+    "refused",
+    "ended",
+    "tried",
+    "auc_leads",
+    "auc_errors",
+}  # entries that files of earlier versions lack
 _STORED = {each.name for each in fields(Evidence)} - {"statistic", "null", "remark", *_LATER}
 
 
@@ -315,14 +344,15 @@ def _check(rules: Mapping[str, bool]) -> None:
 def _of_options(found: Evidence) -> dict[str, bool]:
     """What holds of the names and figures of the options."""
     n = len(found.options) if isinstance(found.options, tuple) else 0
-    sides = (found.leads, found.errors, found.values)
+    areas = (found.auc_leads, found.auc_errors) if found.auc_leads or found.auc_errors else ()
+    sides = (found.leads, found.errors, found.values, *areas)
     rivals = found.rivals if isinstance(found.rivals, tuple) else ()
     whole = all(isinstance(side, tuple) and len(side) == n for side in sides)
     listed = n if whole else 0  # a rule below looks at numbers
     return {
         "each option has a name": n > 0 and all(isinstance(own, str) and own == one_line(own) for own in found.options),
         "each option has its numbers": whole and all(x is None or _is_finite(x) for side in sides for x in side),
-        "errors are not negative": all(error is None or error >= 0 for error in found.errors),
+        "errors are not negative": all(x is None or x >= 0 for side in (found.errors, *areas[1:]) for x in side),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(rival) is bool for rival in rivals)
         and not any(rival and k == found.chosen for k, rival in enumerate(rivals)),

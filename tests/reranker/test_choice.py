@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 
-from rerank import Reranker, RerankerCV, datasets
+from rerank import Reranker, RerankerCV, compare, datasets, load
 from rerank.reranker.selection.options import Lead, contends
 from tests.cases.drawn import read_back
 
@@ -152,3 +154,29 @@ def test_further_deals_are_for_what_leads_by_half_of_the_safeguard():
     leads = [Lead(1.0, 0.0, lead, 1.0) for lead in (-0.5, 0.9, 1.1)]
     assert [contends(one, leads, 2.0) for one in leads] == [False, False, True]
     assert [contends(one, leads, 0.0) for one in leads] == [False, True, True]
+
+
+def test_a_first_stage_that_leads_within_errors_is_taken_if_it_leads_clearly_by_auc(tmp_path):
+    """The oracle fits both scores to the folds and takes their areas from scikit-learn."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    y = (X[:, 0] * X[:, 1] + 0.6 * X[:, 2] + rng.standard_normal(300) > 1.2).astype(int)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    base = Reranker("precision@10", solver="search", node_limit=0)
+    est = RerankerCV(base, cv=folds).fit(X, y)
+    found, k = est.result_.evidence, est.chosen_
+    assert 0 < found.leads[k] < 2 * found.errors[k] and found.auc_leads[k] > 2 * found.auc_errors[k] > 0
+    assert all(lead - 2 * error <= 0 for lead, error in zip(found.leads, found.errors) if lead is not None)
+    areas = []
+    for train, test in folds.split(X, y):
+        stages = [Reranker("auc", first_stage=one, radius=0.0, cross_fit=False) for one in ("logistic", "forest")]
+        scores = [one.fit(X[train], y[train]).decision_function(X[test]) for one in stages]
+        areas.append(np.subtract(*(roc_auc_score(y[test], one) for one in reversed(scores))))
+    assert found.options[k] == "forest" and found.auc_leads[k] == pytest.approx(np.mean(areas), abs=1e-12)
+    assert "clearly by AUC, is taken" in est.report()
+    est.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").result_.evidence.to_dict() == found.to_dict()
+    assert clone(est).set_params(safeguard=20.0).fit(X, y).first_stage_kept_
+    assert RerankerCV(clone(base), n_repeats=1).fit(X, y, qid=np.arange(300) % 6).result_.evidence.auc_leads == ()
+    taken = compare(X, y, "precision@10", methods=("logistic", "forest"), folds=3)
+    assert taken.take == "forest" and "by AUC" in taken.sentence and taken.methods[1].interval[0] < 0

@@ -253,7 +253,8 @@ def compare(
     Comparison
         With ``table``, ``take``, ``sentence``, ``estimator`` (what to take, not fitted yet), ``fit()``, which fits that
         to these rows, and ``plot(ax)``. To take is a score in use, else logistic regression, unless a method leads it
-        by more than two standard errors; of those the one with the largest lead, less two errors:
+        by more than two standard errors; of those the one with the largest lead, less two errors. Of one list with two
+        grades, a score with a smaller lead is taken if it leads so clearly by AUC.
         :class:`rerank.RerankerCV` chooses alike. Values are of all held-out rows in one list, as in the first deal of
         that choice, or means over lists. Cards, corrections and other estimators have no scale that folds share: they
         order the rows of a fold, which get the first method's scores in that order. After an interrupt the methods that
@@ -416,11 +417,12 @@ class _MethodTrial:
             self.why[method.name] = PARTLY.format(fewest.tried, len(fewest.options))
         return ranked
 
-    def _lead(self, name: str, other: str) -> Lead:
-        """How far a method is above another on the held-out rows."""
+    def _lead(self, name: str, other: str, judge: Judge | None = None) -> Lead:
+        """How far a method is above another on the held-out rows, as the comparison or another ``judge`` counts."""
+        judge = judge or self._judge
         sides = zip(self.ranked[name], self.ranked[other], self._joint(name), self._joint(other), strict=True)
         pairs = [Ranked(a.own, b.own, *joint) for a, b, *joint in sides]
-        return self._judge.lead(self._judge.rounds([(range(len(pairs)), pairs)]))
+        return judge.lead(judge.rounds([(range(len(pairs)), pairs)]))
 
     def _joint(self, name: str) -> list[Floats]:
         """Scores of a method that can be compared between folds: its own, or those of the first method that has such at
@@ -463,20 +465,25 @@ class _MethodTrial:
 
     def _chosen(self, values: dict[str, float]) -> tuple[str, str]:
         """What has to be led, unless a method leads it by more than two errors; of those the one that leads most, less
-        two errors. That is the rule of :class:`rerank.RerankerCV`. And why, in a sentence.
+        two errors; else, of scores that lead it, the one that leads so clearly by AUC. That is the rule of
+        :class:`rerank.RerankerCV`. And why, in a sentence.
         """
         statistic, ranks = self._judge.statistic.name, {name: place for place, name in enumerate(SIMPLEST)}
         in_use = IN_USE.format("")
         null = min(values, key=lambda name: -1 if name.startswith(in_use) else ranks.get(name, len(ranks)))
         leads = {name: self._lead(name, null) for name in values if name != null}
-        # An error that is not known, of a single list, is no reason for another method.
-        clear = {name: lead.lead - SAFEGUARD * lead.error for name, lead in leads.items()}
-        best = max(clear, key=lambda name: clear[name] if clear[name] > 0 else -math.inf, default=null)
-        if clear and clear[best] > 0:
-            return best, (
-                f"Take {best}: it has {statistic} {short(values[best])} on held-out rows, {null} has "
-                f"{short(values[null])}, and no method has a clearer lead ({_ends(leads[best])})."
-            )
+
+        def take(name: str, why: str) -> tuple[str, str]:
+            has = f"Take {name}: it has {statistic} {short(values[name])} on held-out rows, {null} has"
+            return name, f"{has} {short(values[null])}, and {why}."
+
+        best = max(leads, key=lambda name: leads[name].less(SAFEGUARD), default=null)
+        if leads and leads[best].less(SAFEGUARD) > 0:
+            return take(best, f"no method has a clearer lead ({_ends(leads[best])})")
+        areas = self._by_auc([name for name, lead in leads.items() if lead.lead > 0], null)
+        best = max(areas, key=lambda name: areas[name].less(SAFEGUARD), default=null)
+        if areas and areas[best].less(SAFEGUARD) > 0:
+            return take(best, f"by AUC, which all pairs of rows decide, it leads clearly ({_ends(areas[best])})")
         said = f"Take {null}: it has {statistic} {short(values[null])} on held-out rows"
         if not leads:
             return null, f"Take {null}: nothing else was tried."
@@ -486,6 +493,11 @@ class _MethodTrial:
         else:
             has = f"no method has more; {most} has {short(values[most])}"
         return null, f"{said}, and {has} ({_ends(leads[most])})."
+
+    def _by_auc(self, names: Sequence[str], null: str) -> dict[str, Lead]:
+        """The leads by AUC of these methods, corrections aside, where AUC is asked."""
+        judge, guards = self._judge.by_auc, {method.name for method in self.methods if method.over}
+        return {} if judge is None else {name: self._lead(name, null, judge) for name in names if name not in guards}
 
 
 def _ready(stage: Any, given: dict[str, Any]) -> Any:

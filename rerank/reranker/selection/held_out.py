@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import joblib
@@ -548,6 +549,17 @@ class Judge:
     splits: Sequence[Split]
     statistic: RankStatistic
     list_length: int | None = None
+
+    @cached_property
+    def by_auc(self) -> "Judge | None":
+        """The same rows judged by AUC, which all pairs decide, where the statistic counts places of one list with two
+        grades; else None.
+        """
+        if self.data.qid is not None or self.statistic.counts_pairs or np.unique(self.data.y).size != 2:
+            return None
+        sides = [judged_by(self.data)[split.test] for split in self.splits]
+        both = all(side.any() and not side.all() for side in sides)
+        return replace(self, statistic=parse("auc")) if both else None
 
     def deals(self) -> list[list[int]]:
         """The folds of each repeat; all folds of a splitter are one deal."""

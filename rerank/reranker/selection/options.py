@@ -156,6 +156,11 @@ class Lead(NamedTuple):
         """The lead less and plus 1.96 standard errors; None where its error is not known."""
         return interval(self.lead, self.error)
 
+    def less(self, safeguard: float) -> float:
+        """The lead less so many standard errors; ``-inf`` where that is not known, which is no reason to move."""
+        found = self.lead - (safeguard * self.error if safeguard else 0.0)
+        return -math.inf if math.isnan(found) else found
+
 
 NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
 
@@ -199,9 +204,15 @@ def cv_results(
     return {"params": whole, **numbers, "rival": list(rivals), **values}
 
 
-def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:
+def best_of(
+    options: Sequence[Option],
+    leads: Sequence[Lead],
+    safeguard: float,
+    by_auc: Mapping[int, Lead] = MappingProxyType({}),
+) -> int | None:
     """The option with the largest lead less ``safeguard`` standard errors, if above 0, of equal ones the smaller
-    correction; None keeps the first stage, as ``inf`` does. ``-inf``, or nothing to lead, takes the largest statistic.
+    correction. Else, of the first stages that lead, the one with the largest lead ``by_auc`` less so many errors, if
+    above 0. None keeps the first stage, as ``inf`` does. ``-inf``, or nothing to lead, takes the largest statistic.
     """
     able = [k for k, option in enumerate(options) if not option.rival and not math.isnan(leads[k].value)]
     if not able:
@@ -210,8 +221,9 @@ def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) 
         return max(able, key=lambda k: (leads[k].value, -options[k].radius))
     if safeguard == math.inf:
         return None
-    clear = {k: leads[k].lead - (safeguard * leads[k].error if safeguard else 0.0) for k in able}
-    # An error that is not known, of a single list, is no reason to move.
-    clear = {k: -math.inf if math.isnan(lead) else lead for k, lead in clear.items()}
-    best = max(able, key=lambda k: (clear[k], -options[k].radius))
-    return best if clear[best] > 0 else None
+    best = max(able, key=lambda k: (leads[k].less(safeguard), -options[k].radius))
+    if leads[best].less(safeguard) > 0:
+        return best
+    areas = {k: by_auc[k].less(safeguard) for k in able if k in by_auc and leads[k].lead > 0}
+    best = max(areas, key=areas.__getitem__, default=best)
+    return best if areas.get(best, 0.0) > 0 else None

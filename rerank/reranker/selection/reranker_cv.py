@@ -106,8 +106,9 @@ class RerankerCV(Ranker):
         that lead on the first deal, by half of what they have to and by no less than the best one so far less two
         standard errors, are tried on the others.
     safeguard : float, default 2.0
-        Standard errors that a lead has to exceed. ``inf`` keeps the first stage, and ``-inf`` takes the option with the
-        largest statistic.
+        Standard errors that a lead has to exceed. Few rows decide the hits of the first N, so a first stage that leads,
+        but not so clearly, is taken too if it leads by AUC by so many errors (of one list, with two grades). ``inf``
+        keeps the first stage, and ``-inf`` takes the option with the largest statistic.
     time_limit : float or None
         Seconds for everything. A quarter is for the last fit, on all rows. An option may take two thirds of the time of
         the folds while others wait, and all first stages together before corrections have theirs. An option counts only
@@ -210,7 +211,7 @@ class RerankerCV(Ranker):
             self._try(trial, posed, safeguard)
         trial.leads = beside(trial.leads, trial.alone)
         self._check(trial)
-        spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
+        spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard, trial.by_auc)
         with one_thread(math.prod(posed.data.X.shape)):
             chosen, params, best = _last_fit(posed, trial, chosen, clock)
         if chosen is None:
@@ -305,6 +306,10 @@ class RerankerCV(Ranker):
         how["fit_late"] = how["fit_keeps"] and unsearched(best.result_)
         how["refused"], how["ended"] = tuple(trial.refused), tuple(trial.ended)
         names = option_names([option.params for option in trial.options])
+        if judge.by_auc is not None:
+            areas = [trial.by_auc.get(k) for k in range(len(names))]
+            how["auc_leads"] = tuple(None if lead is None else lead.lead for lead in areas)
+            how["auc_errors"] = tuple(None if lead is None else lead.error for lead in areas)
         return Evidence.of(self.cv_results_, names, statistic=statistic.name, chosen=self.chosen_, **how)
 
     def report(self) -> str:
@@ -437,6 +442,7 @@ class Trial:
         self.options: list[Option] = []
         self.leads: list[Lead] = []
         self.rounds: dict[int, list[Lead]] = {}  # by option, of each deal of the folds
+        self.by_auc: dict[int, Lead] = {}  # of first stages alone, where the statistic counts places of one list
         self.refused: list[int] = []
         self.judge = judge
         self._folds, self._verbose, self._began = folds, verbose, time.perf_counter()
@@ -473,6 +479,8 @@ class Trial:
                     done.append((folds, ranked))
                     self.rounds[number] = self.judge.rounds(done)
                     lead = self.leads[number] = self.judge.lead(self.rounds[number])
+                    if self.options[number].first_stage_alone and (areas := self.judge.by_auc) is not None:
+                        self.by_auc[number] = areas.lead(areas.rounds(done))
                     if len(done) > self._deals:
                         self._deals, self.alone = len(done), lead.alone
                     if len(done) == 1 and not contends(lead, self.leads, self._safeguard):
@@ -524,7 +532,7 @@ class Trial:
 
     def best_simple(self, safeguard: float) -> Any:
         """The simple first stage that is best and passes, if any is."""
-        best = best_of(self.options, self.leads, max(safeguard, 0.0))
+        best = best_of(self.options, self.leads, max(safeguard, 0.0), self.by_auc)
         return None if best is None else self.options[best].params["first_stage"]
 
     def params_of(self, chosen: int | None, base: Reranker) -> dict[str, Any]:
