@@ -143,6 +143,19 @@ def test_a_notebook_that_fails_ends_the_build_and_without_a_run_there_are_no_out
     assert page.endswith("```python\n1 / 0\n```\n")
 
 
+def test_a_notebook_that_its_test_has_run_is_not_run_again(site, notebook, tmp_path, monkeypatch):
+    nbformat = pytest.importorskip("nbformat")
+    monkeypatch.setenv("EXECUTED_NOTEBOOKS", str(tmp_path / "run"))
+    (tmp_path / "run").mkdir()
+    path = notebook("print(6 * 7)")
+    done = nbformat.read(path, as_version=4)
+    done.cells[1].outputs = [nbformat.v4.new_output("stream", text="printed by the test")]
+    nbformat.write(done, tmp_path / "run" / path.name)
+    assert "printed by the test" in site.page_of(site.notebooks([path], True)[path], path, tmp_path / "a.md")
+    path = notebook("print(6 * 8)")  # the run is of another text
+    assert "\n48\n" in site.page_of(site.notebooks([path], True)[path], path, tmp_path / "a.md")
+
+
 def test_every_notebook_becomes_a_page(site):
     places = {path.stem: place for path, place in site.outside_pages().items() if path.suffix == ".ipynb"}
     assert set(places) == {path.stem for path in (ROOT / "examples").glob("*.ipynb")}

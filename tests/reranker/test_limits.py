@@ -54,10 +54,10 @@ def test_a_fit_keeps_its_time_limit(name):
 
 @pytest.mark.parametrize("options", [{"solver": "search"}, {"solver": "search", "max_features": 4}])
 def test_a_node_limit_gives_the_same_bits_on_every_run_with_any_n_jobs(options):
-    X, y, _ = table(120, 9)
-    est = Reranker("auc", n_candidates=100, node_limit=100, time_limit=None, **options)
+    X, y, _ = table(60, 8)
+    est = Reranker("auc", n_candidates=50, node_limit=60, time_limit=None, **options)
     found = [est.set_params(n_jobs=n).fit(X, y).result_ for n in (1, 2, None)]
-    assert found[0].nodes >= 100 and found[0].status != "optimal"
+    assert found[0].nodes >= 60 and found[0].status != "optimal"
     bits = [(one.value.hex(), one.bound.hex(), one.nodes, one.weights.tobytes()) for one in found]
     assert bits == bits[:1] * 3
 
