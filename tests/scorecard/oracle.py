@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate, combinations, product
 from typing import Any
 
@@ -32,6 +32,14 @@ class Rows:
     def given(self) -> dict[str, Any]:
         """What a fit is given besides X, y and people."""
         return {"qid": self.qid, "sample_weight": self.weight, "query_weight": self.query_weight}
+
+    @cached_property
+    def lists(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, Fraction]]:
+        """Rows, labels, weights of rows and weight of each list."""
+        qid = np.zeros(len(self.y), int) if self.qid is None else self.qid
+        weight = np.ones(len(self.y)) if self.weight is None else self.weight
+        each = [(one, qid == one) for one in np.unique(qid)]
+        return [(own, self.y[own], weight[own], Fraction((self.query_weight or {}).get(one, 1))) for one, own in each]
 
 
 @dataclass(frozen=True)
@@ -92,64 +100,63 @@ def worths(stat: str, n: int) -> list[Fraction]:
 
 
 @cache
-def first_places(stat: str, n: int) -> list[Fraction]:
-    """What relevant rows at all of the first places earn together, for no place to n."""
-    return list(accumulate(worths(stat, n), initial=Fraction(0)))
+def first_places(stat: str, n: int) -> tuple[int, list[int]]:
+    """What relevant rows at all of the first places earn together, for no place to n, in parts of one number."""
+    earned = list(accumulate(worths(stat, n), initial=Fraction(0)))
+    parts = math.lcm(*(one.denominator for one in earned))
+    return parts, [int(one * parts) for one in earned]
 
 
 def blocks(totals: Any, y: Any, weight: Any) -> tuple[tuple[float, float], ...]:
     """Relevant and other rows of each block of equal totals, from the top; weights are sums of powers of 2."""
-    _, number = np.unique(-np.asarray(totals), return_inverse=True)
-    sides = (np.bincount(number, weight * (np.asarray(y) == side)).tolist() for side in (1, 0))
-    return tuple(zip(*sides))
+    found: dict[Any, list[float]] = {}
+    for total, relevant, rows in zip(*(np.asarray(one).tolist() for one in (totals, y, weight))):
+        found.setdefault(total, [0.0, 0.0])[not relevant] += rows
+    return tuple(tuple(found[total]) for total in sorted(found, reverse=True))
 
 
 @cache
 def of_list(stat: str, floats: Sequence[tuple[float, float]]) -> Fraction | None:
-    """Value of one list; None where it has none."""
-    parts = [(Fraction(p), Fraction(q)) for p, q in floats]
+    """Value of one list, in whole numbers of the smallest part of a row; None where it has none."""
+    unit = max(number.as_integer_ratio()[1] for one in floats for number in one)
+    parts = [(int(p * unit), int(q * unit)) for p, q in floats]
     P, Q = sum(p for p, _ in parts), sum(q for _, q in parts)
     name, _, at = stat.partition("@")
     if name in ("auc", "pauc_fpr"):
         if not P * Q:
             return None
-        # The area below the line through the corners of the ROC curve.
-        end, area, tpr, fpr = Fraction(at or 1), Fraction(0), Fraction(0), Fraction(0)
+        # Twice the area below the line through the corners of the ROC curve, whose sides are P and Q long.
+        end, area, true, false = Fraction(at) * Q if at else Q, Fraction(0), 0, 0
         for p, q in parts:
-            wide = min(q / Q, end - fpr)
+            wide = min(q, end - false)
             if wide > 0:
-                area += wide * (tpr + p / P * wide / (q / Q) / 2)
-            tpr, fpr = tpr + p / P, fpr + q / Q
-        return area
+                area += wide * (2 * true + (p if wide == q else p * Fraction(wide, q)))
+            true, false = true + p, false + q
+        return area / (2 * P * Q)
     if not P:
         return None
-    earned = first_places(stat, math.ceil(P + Q))
+    shares, earned = first_places(stat, math.ceil((P + Q) / unit))
 
-    def first(x: Fraction) -> Fraction:
-        whole = math.floor(x)
-        return earned[whole] + (x - whole) * (earned[whole + 1] - earned[whole] if x > whole else 0)
+    def first(place: int) -> int:
+        whole, rest = divmod(place, unit)
+        return unit * earned[whole] + (rest * (earned[whole + 1] - earned[whole]) if rest else 0)
 
-    value, place, below = Fraction(0), Fraction(0), Fraction(0)
+    value, place, below, sizes = 0, 0, 0, math.lcm(*(p + q for p, q in parts))
     for p, q in parts:
         place += p + q
         above = first(place)
-        if p:
-            value += p / (p + q) * (above - below)
+        value += p * (above - below) * (sizes // (p + q))
         below = above
-    return value / {"ndcg": first(P), "recall": P}.get(name, Fraction(1))
+    most = {"ndcg": Fraction(first(P), shares * unit), "recall": Fraction(P, unit)}.get(name, 1)
+    return Fraction(value, sizes * shares * unit) / most
 
 
 def value(stat: str, totals: Sequence[Any], rows: Rows) -> Fraction:
     """Weighted mean over lists."""
-    lists = np.zeros(len(rows.y), int) if rows.qid is None else rows.qid
-    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
-    terms = []
-    for one in np.unique(lists):
-        own = lists == one
-        found = of_list(stat, blocks(np.asarray(totals)[own], rows.y[own], weight[own]))
-        if found is not None:
-            terms.append((found, Fraction((rows.query_weight or {}).get(one, 1))))
-    return sum((found * own for found, own in terms), Fraction(0)) / sum(own for _, own in terms)
+    totals = np.asarray(totals)
+    each = [(of_list(stat, blocks(totals[own], y, weight)), share) for own, y, weight, share in rows.lists]
+    terms = [(found, share) for found, share in each if found is not None]
+    return sum((found * share for found, share in terms), Fraction(0)) / sum(share for _, share in terms)
 
 
 def means(one: Any, question: Any) -> bool:
@@ -249,16 +256,15 @@ def enumerated(
     """Every card that rules and limits allow; with ``idle=False`` those of which no question can be left out."""
     orders, known, found = {}, {}, []
     for members, own, totals in cards(questions, rows.X, size, points, **rules):
-        order = np.unique(totals, return_inverse=True)[1].astype(np.int16)
-        key = orders[members, own] = order.tobytes()
+        place = {total: number for number, total in enumerate(sorted(set(totals.tolist())))}
+        order = orders[members, own] = tuple(place[total] for total in totals.tolist())
         shorter = ((members[:i] + members[i + 1 :], own[:i] + own[i + 1 :]) for i in range(len(members)))
-        if not idle and any(orders.get(one) == key for one in shorter):
+        if not idle and any(orders.get(one) == order for one in shorter):
             continue
-        if key not in known:
-            kept = keeps(order.tolist())
-            known[key] = (value(stat, order.tolist(), rows) if kept else None, tuple(order.tolist()))
-        if known[key][0] is not None:
-            found.append(Card(members, own, *known[key]))
+        if order not in known:
+            known[order] = value(stat, order, rows) if keeps(order) else None
+        if known[order] is not None:
+            found.append(Card(members, own, known[order], order))
     return found
 
 
