@@ -1,4 +1,5 @@
-"""Score fusion by several measures: ``python -m benchmarks.fusion.measures --data FOLDER``, on runs of real retrievers.
+"""Score fusion by several measures: ``python -m benchmarks.fusion.measures --data FOLDER``, on runs of real retrievers
+or on columns of scores that stand for runs.
 
 Leads of ScoreFusion over fusions that need no folds, on held-out queries. A query is tested by every draw of runs and
 training queries, and its mean difference is one of the values of which the interval is Student's, 95 %.
@@ -28,6 +29,7 @@ from rerank.search import compile_kernels
 
 STATS = ("ndcg@10", "rr@10", "recall@100")
 SIZES = (10, 50)
+MOST_RUNS = 6
 SECONDS = 10.0
 RIVALS = {"RRF": rrf, "min-max": minmax, "logistic": logistic, "best single": single}
 
@@ -72,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fusion.measures", description=__doc__)
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--collections", nargs="*", default=list(REAL), choices=list(KINDS), help="only these")
     given = parser.parse_args(arguments)
     where = folder(given.data)
     if where is None:
@@ -79,9 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     compile_kernels()
     print(f"| runs | queries | measure | {' | '.join(f'less {rival}' for rival in RIVALS)} | CPU seconds |")
     print("|---" * (len(RIVALS) + 4) + "|", flush=True)
-    for name in REAL:
+    for name in given.collections:
         for size in SIZES:
-            for runs in KINDS[name].runs:
+            for runs in (some for some in KINDS[name].runs if some <= MOST_RUNS):
                 for stat in STATS:
                     found, seconds = measured(where, name, runs, size, given.draws, stat)
                     told = []

@@ -14,7 +14,7 @@ from rerank.errors import InputError
 from rerank.ranks.lists import Empty, OneList, mean_over_lists
 from rerank.ranks.positions import Indices, comparable, dense_codes, ordered
 from rerank.ranks.row_gains import Floats
-from rerank.statistics import RankStatistic, presentation
+from rerank.statistics import RankStatistic
 from rerank.statistics.base import TIES, Ties, by_size, presentations, sorted_by_list, sums
 
 __all__ = ["Evaluator", "Ties", "scale_of"]
@@ -248,41 +248,40 @@ def _sizes(parts: Sequence[NDArray[Any]]) -> Indices:
     return np.array([part.size for part in parts], dtype=np.intp)
 
 
+def scale_of(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:
+    """Offset and scale of a list, the scale with the items that were missed; scale 0 where no item has a gain."""
+    return scales_of_lists(statistic, [gains], [missed])[0]
+
+
 def scales_of_lists(
     statistic: RankStatistic, gains: Sequence[Floats], missed: Sequence[Floats]
 ) -> list[tuple[float, float]]:
     """:func:`scale_of` of many lists at once."""
+    lacking = np.flatnonzero(_sizes(missed))
+    if not statistic.by_order:
+        offsets, scales = _presented(statistic, gains)
+        if lacking.size:
+            scales[lacking] = _presented(statistic, [np.concatenate([gains[q], missed[q]]) for q in lacking])[1]
+        return list(zip(offsets.tolist(), scales.tolist()))
+    if lacking.size:
+        raise InputError(
+            f"{statistic.name} counts pairs of rows, and {missed[lacking[0]].size} relevant items of a list are no "
+            "rows; leave ideal_gains out, or use another statistic."
+        )
     sizes, every = _sizes(gains), np.concatenate([np.empty(0), *gains])
-    number, (offsets, scales) = np.repeat(np.arange(sizes.size), sizes), np.zeros((2, sizes.size))
-    if statistic.by_order:
-        ascending = sorted_by_list(every, sizes)
-        first = np.flatnonzero((np.diff(ascending, prepend=np.nan) != 0) | (np.diff(number, prepend=0) != 0))
-        alike = np.diff(first, append=every.size).astype(np.float64)
-        scales = (sizes**2 - np.bincount(number[first], alike * alike, sizes.size)) / 2
-    else:
-        relevant = np.bincount(number, every != 0, sizes.size) > 0
-        some = every[np.repeat(relevant, sizes)], sizes[relevant]
-        offsets[relevant], scales[relevant] = presentations(statistic, *some)
-    found = list(zip(offsets.tolist(), scales.tolist()))
-    for q in np.flatnonzero(_sizes(missed)).tolist():
-        found[q] = scale_of(statistic, gains[q], missed[q])
-    return found
+    number = np.repeat(np.arange(sizes.size), sizes)
+    ascending = sorted_by_list(every, sizes)
+    first = np.flatnonzero((np.diff(ascending, prepend=np.nan) != 0) | (np.diff(number, prepend=0) != 0))
+    alike = np.diff(first, append=every.size).astype(np.float64)
+    scales = (sizes**2 - np.bincount(number[first], alike * alike, sizes.size)) / 2
+    return [(0.0, scale) for scale in scales.tolist()]
 
 
-def scale_of(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:
-    """Offset and scale of a list, the scale with the items that were missed; scale 0 where no item has a gain."""
-    if statistic.by_order:
-        if missed.size:
-            raise InputError(
-                f"{statistic.name} counts pairs of rows, and {missed.size} relevant items of a list are no rows; leave "
-                "ideal_gains out, or use another statistic."
-            )
-        counts = np.unique(gains, return_counts=True)[1].astype(np.float64)
-        return 0.0, (gains.size**2 - float(counts @ counts)) / 2
-    if not missed.size and gains.any():
-        return presentation(statistic, gains.size, gains)
-    everything = np.concatenate([gains, missed])
-    if not everything.any():
-        return 0.0, 0.0
-    scale = presentation(statistic, everything.size, everything)[1]
-    return presentation(statistic, gains.size, gains)[0] if gains.any() else 0.0, scale
+def _presented(statistic: RankStatistic, gains: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Offsets and scales of lists, 0 of those where no item has a gain."""
+    offsets, scales = np.zeros((2, len(gains)))
+    relevant = np.flatnonzero([own.any() for own in gains])
+    if relevant.size:
+        some = [gains[q] for q in relevant]
+        offsets[relevant], scales[relevant] = presentations(statistic, np.concatenate(some), _sizes(some))
+    return offsets, scales

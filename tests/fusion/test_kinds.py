@@ -9,7 +9,10 @@ from scipy.optimize import minimize
 
 from rerank.fusion import ScoreFusion, export, load
 from rerank.reranker.blend import POOL, RIDGE
+from rerank.reranker.fusion.choice import weights_by_kind
+from rerank.reranker.fusion.points import RunWeights
 from tests.cases.refuses import refuses
+from tests.cases.stopped import interrupt
 from tests.fusion import naive
 from tests.fusion.test_alpha import queries_of_folds
 from tests.fusion.test_files import signed
@@ -121,6 +124,35 @@ def test_without_time_for_folds_no_kind_has_weights(case):
     runs, qrels, kinds = case
     est = ScoreFusion(**{**FIXED, "time_limit": 0.0}).fit(runs, qrels, kinds)
     assert dict(est.model_.kinds) == {} and all(math.isnan(kind.lead.lead) for kind in est.kinds_)
+
+
+@pytest.mark.parametrize(("options", "call", "judged"), [(FIXED, 3, ["code"]), ({**FIXED, "radius": 0.3}, 1, [])])
+def test_after_an_interrupt_kinds_that_were_judged_have_their_weights(case, fit, monkeypatch, options, call, judged):
+    """Ctrl-C while the first kind learns its weights, or while the common weights of the first fold are searched for
+    once more.
+    """
+    real, calls, searched = RunWeights.fit, [], []
+
+    def cut_short(self, *given):
+        calls.append(self.kind == "logistic alone" if judged else len(searched) == 1)
+        if sum(calls) == call and calls[-1]:
+            interrupt()
+        return real(self, *given)
+
+    plain = ScoreFusion(**options).fit(*case[:2])
+    monkeypatch.setattr(RunWeights, "fit", cut_short)
+    monkeypatch.setattr("rerank.reranker.fusion.estimator.weights_by_kind", noted(searched))
+    est = ScoreFusion(**options).fit(*case)
+    assert est.weights_ == plain.weights_ and [kind.name for kind in est.kinds_] == ["code", "question"]
+    assert [kind.name for kind in est.kinds_ if not math.isnan(kind.lead.lead)] == judged == list(est.model_.kinds)
+    if judged:
+        np.testing.assert_array_equal(est.model_.kinds["code"], fit.model_.kinds["code"])
+    assert any(note.startswith("Not judged on held-out queries") and "question" in note for note in est.notes_)
+
+
+def noted(searched):
+    """What takes weights by kind, and says so."""
+    return lambda *given: (searched.append(True), weights_by_kind(*given))[1]
 
 
 def test_corrected_weights_are_averaged_by_their_shares(case):

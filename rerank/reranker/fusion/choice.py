@@ -77,6 +77,11 @@ class Posed:
         X = np.column_stack([table.X for table in self.tables.values()])
         return data_of(Arguments.of_file(replace(table, X=X, feature_names=names)), self._options, Reranker())
 
+    @cached_property
+    def _columns(self) -> dict[str, list[int]]:
+        """Numbers of the columns by each normaliser: one list of each, as folds take columns apart for each list."""
+        return {}
+
     def normalised_by(self, normaliser: str) -> Data:
         """The scores by one normaliser."""
         return data_of(Arguments.of_file(self.tables[normaliser]), self._options, Reranker())
@@ -118,7 +123,10 @@ class Posed:
         runs = np.delete(np.arange(m), [] if point.without is None else [point.without])
         floors = self.floors[runs] if point.without is None else np.zeros(runs.size)
         more = self.settings["stat"], self.settings["gain"]
-        found: dict[str, Any] = {"radius": point.radius, "features": None if alone else (begin + runs).tolist()}
+        columns = (
+            None if alone or point.radius == 0 else self._columns.setdefault(point.normaliser, (begin + runs).tolist())
+        )
+        found: dict[str, Any] = {"radius": point.radius, "features": columns}
         found["first_stage"] = RunWeights(point.kind, begin + runs, self.plain.weights[runs], floors, *more)
         if point.radius != 0 and floors.any():
             names = self.plain.names if alone else self.data.rows.columns.inputs[begin : begin + m]
@@ -144,13 +152,13 @@ class Posed:
         words += "" if radius == 0 else ", free weights" if radius is None else f", radius {radius:g}"
         return words if without is None else f"{words}, without {self.plain.names[without]}"
 
-    def fitted(self, point: Weighting, data: Data, rows: NDArray[np.intp]) -> Floats:
+    def fitted(self, point: Weighting, data: Data, rows: NDArray[np.intp], clock: Clock) -> Floats:
         """Weights of a point, of size 1 in sum, from some rows of its normaliser's."""
         est, gain = self.reranker(point, alone=True), gain_of(self.settings["stat"], self.settings["gain"])
         task = task_of(est, data.X.shape[1])
         task = replace(task, node_limit=task.node_limit or 0, proof=False, judged=True)
         with untold():
-            return of_size_one(fit(part_of(data, rows, gain, "a fold"), task, Clock()).coef)
+            return of_size_one(fit(part_of(data, rows, gain, "a fold"), task, clock).coef)
 
     def params_of(self, point: Weighting) -> dict[str, Any]:
         """A point as ``cv_results_`` has it."""
@@ -184,7 +192,8 @@ def choose(posed: Posed, points: Sequence[Weighting], radii: Sequence[float | No
     cv, safeguard = min(settings["cv"], there), float(settings["safeguard"])
     splits = splits_of(data.X, relevant, data.qid, cv, REPEATS, settings["random_state"])
     base, part = posed.reranker(home).set_params(n_jobs=None), Clock(clock.share(FOLDS_SHARE))
-    trial = Trial(Folds(base, splits, data, part, settings["n_jobs"]), Judge(data, splits, posed.statistic), 0)
+    folds = Folds(base, splits, data, part, settings["n_jobs"])
+    trial = Trial(folds, Judge(data, splits, posed.statistic), 0, safeguard, early=True)
     tried = list(points[1:])
     trial.take([Option(posed.params(point)) for point in tried])
     best = best_of(trial.options, trial.leads, max(safeguard, 0.0))
@@ -202,6 +211,7 @@ def choose(posed: Posed, points: Sequence[Weighting], radii: Sequence[float | No
     best = best_of(trial.options, leads, safeguard)
     results = cv_results([posed.params_of(point) for point in tried], leads, [option.rival for option in trial.options])
     how: dict[str, Any] = {"folds": cv, "rounds": REPEATS, "safeguard": safeguard, "null": posed.title(home)}
+    how["ended"] = tuple(trial.ended)
     evidence = Evidence.of(results, tuple(map(posed.title, tried)), statistic=posed.statistic.name, chosen=best, **how)
     return Chosen(
         home if best is None else tried[best],
@@ -243,12 +253,17 @@ class Kind(NamedTuple):
 def weights_by_kind(
     posed: Posed, choice: Chosen, common: Floats, kinds: Sequence[str | None], clock: Clock
 ) -> list[Kind]:
-    """Each kind, by name; ``kinds`` has that of each list."""
+    """Each kind, by name; ``kinds`` has that of each list. After Ctrl-C those have no lead that were not judged yet."""
     data = posed.normalised_by(choice.point.normaliser)
     assert data.qid is not None
     found, lists = list[Kind](), np.array([kind or "" for kind in kinds])
-    splits = choice.splits if clock.remaining > 0 else ()
-    folds = [(split, posed.fitted(choice.point, data, split.train)) for split in splits]
+    folds = list[tuple[Split, Floats]]()
+    for split in choice.splits:
+        weights = posed.fitted(choice.point, data, split.train, Clock(clock.share(1.0)))
+        if clock.remaining <= 0:  # or Ctrl-C, so that the search was not through
+            folds = []
+            break
+        folds.append((split, weights))
     evaluator = data.evaluator(posed.statistic)
 
     def values(weights: Floats) -> Floats:
@@ -258,7 +273,8 @@ def weights_by_kind(
     for name in sorted({kind for kind in kinds if kind is not None}):
         own = lists == name
         learned = [
-            (split, pooled(posed, weights, data, split.train[own[data.qid[split.train]]])) for split, weights in folds
+            (split, pooled(posed, weights, data, split.train[own[data.qid[split.train]]]))
+            for split, weights in (folds if clock.remaining > 0 else ())
         ]
         lead = lead_of(held_out(values, data.qid, learned)[own], alone[own])
         taken = lead.lead > max(float(posed.settings["safeguard"]), 0.0) * lead.error

@@ -1,7 +1,9 @@
 """Fitted score fusion: normalised scores of several runs, weighted, with RRF as the null hypothesis."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.certificate import save_proof
 from rerank.errors import InputError, unknown
+from rerank.errors.stops import protected
+from rerank.errors.threads import one_thread
 from rerank.io import Table
 from rerank.io.atomic import together
 from rerank.io.csv_table import write_csv
@@ -178,6 +182,10 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         InputError
             For runs, judgements or parameters that cannot be used.
         """
+        with one_thread():
+            return self._fit(runs, qrels, kinds)
+
+    def _fit(self, runs: Any, qrels: Any, kinds: Any) -> Self:
         clock = Clock(self.time_limit)
         posed = self._posed(runs, qrels)
         of_lists = self._kinds(kinds, number_lists(posed.judged.joined.qid)[0])
@@ -185,7 +193,9 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         radii, points = radii_of(self.get_params(deep=False)), posed.points()
         choice = Chosen(Weighting(home, posed.normalisers[0], radii[0]))
         if self.cv is not None:
-            choice = choose(posed, points, radii, clock)
+            choice, interrupted = protected(partial(choose, posed, points, radii, clock))
+            if interrupted and not (choice.evidence and choice.evidence.tried):
+                raise KeyboardInterrupt
         spent, point = clock.spent, choice.point
         table, proof = posed.tables[point.normaliser], bool(self.proof) and point.radius != 0
         est = posed.reranker(point, alone=True)
@@ -196,7 +206,12 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         state, stage = first_stage_kept(est.state_) if choice.kept else est.state_, est.state_.first_stage
         assert stage is not None and stage.coef is not None
         model = replace(posed.plain, normaliser=point.normaliser, weights=of_size_one(state.coef))
-        found = [] if of_lists is None else weights_by_kind(posed, choice, model.weights, of_lists, clock)
+        found = list[Kind]()
+        if of_lists is not None:
+            found, _ = protected(partial(weights_by_kind, posed, choice, model.weights, of_lists, clock))
+        if late_kinds := [kind.name for kind in found if math.isnan(kind.lead.lead)]:
+            unjudged = f"Not judged on held-out queries, and left with the common weights: {', '.join(late_kinds)}."
+            choice = replace(choice, notes=(*choice.notes, unjudged))
         model = replace(model, kinds={kind.name: kind.weights for kind in found if kind.taken})
         result = replace(state.result, first_stage_statistic=posed.worth(replace(model, weights=stage.coef)))
         if late := unsearched(result) and choice.evidence is not None:
@@ -368,7 +383,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             raise InputError(f"A curve by alpha is of two runs, and this fit has {len(model.names)}; fit two of them.")
         posed, choice = self._two
         data = posed.normalised_by(model.normaliser)
-        folds = [(split, posed.fitted(choice.point, data, split.train)) for split in choice.splits]
+        folds = [(split, posed.fitted(choice.point, data, split.train, Clock())) for split in choice.splits]
         return alpha_curve(model, Values(data, data.evaluator(posed.statistic)), folds)
 
     def _by_kind(self) -> list[Part]:

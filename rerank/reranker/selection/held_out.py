@@ -19,6 +19,7 @@ from rerank.errors.lost import answers
 from rerank.io.options import whole
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import scaled_quotas
+from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.blend import Scaled, Weighing
 from rerank.reranker.clock import Clock
@@ -561,6 +562,11 @@ class Judge:
         both = all(side.any() and not side.all() for side in sides)
         return replace(self, statistic=parse("auc")) if both else None
 
+    @cached_property
+    def _evaluators(self) -> dict[tuple[int, ...], Evaluator]:
+        """What values of the rows that some folds hold out are computed with."""
+        return {}
+
     def deals(self) -> list[list[int]]:
         """The folds of each repeat; all folds of a splitter are one deal."""
         repeats = sorted({split.repeat for split in self.splits})
@@ -599,7 +605,8 @@ class Judge:
         statistic, unit = self.statistic, 1.0
         if self.data.qid is None:
             statistic, unit = in_lists_of(statistic, self.list_length or self.data.y.size, rows.size)
-        evaluator = self.data.some(rows).evaluator(statistic)
+        if (evaluator := self._evaluators.get(tuple(folds))) is None:
+            evaluator = self._evaluators[tuple(folds)] = self.data.some(rows).evaluator(statistic)
         value = unit * evaluator.mean(own, "average")
         if np.isnan(alone).any():
             return Lead(value, math.nan, math.nan, math.nan)
