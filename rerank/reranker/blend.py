@@ -21,9 +21,9 @@ POOL, POOL_ROWS = 10, 50
 """Lists, or relevant rows of one list, that equal weights stand for."""
 RIDGE = 0.01
 """Of logistic regression, for columns of deviation 1: weights stay finite where one column ranks without an error."""
-STEPS, FLAT, CLOSE = 100, 1e-10, 1e-16
-"""Most steps of its fit, what is added to the curvature, which may be 0 in doubles, and the decrease of the loss for
-each row that is too small to go on.
+STEPS, FLAT, CLOSE, DIGITS = 100, 1e-10, 1e-16, 10
+"""Most steps of its fit, what is added to the curvature, which may be 0 in doubles, the decrease of the loss for each
+row that is too small to go on, and the digits of weights that are exact then.
 """
 
 
@@ -174,7 +174,7 @@ def logistic(X: Floats, target: Floats, positive: bool = True, weight: Floats | 
             break
         w = w + least * step
         value = loss(w)
-    return of_size_one(w[1:])
+    return of_size_one(np.round(of_size_one(w[1:]), DIGITS))  # equal columns have equal weights
 
 
 @dataclass(frozen=True, eq=False)
