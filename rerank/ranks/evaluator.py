@@ -261,7 +261,9 @@ def scales_of_lists(
     if not statistic.by_order:
         offsets, scales = _presented(statistic, gains)
         if lacking.size:
-            scales[lacking] = _presented(statistic, [np.concatenate([gains[q], missed[q]]) for q in lacking])[1]
+            scales[lacking] = _presented(statistic, [np.concatenate([gains[q], missed[q]]) for q in lacking.tolist()])[
+                1
+            ]
         return list(zip(offsets.tolist(), scales.tolist()))
     if lacking.size:
         raise InputError(
@@ -282,6 +284,6 @@ def _presented(statistic: RankStatistic, gains: Sequence[Floats]) -> tuple[Float
     offsets, scales = np.zeros((2, len(gains)))
     relevant = np.flatnonzero([own.any() for own in gains])
     if relevant.size:
-        some = [gains[q] for q in relevant]
+        some = [gains[q] for q in relevant.tolist()]
         offsets[relevant], scales[relevant] = presentations(statistic, np.concatenate(some), _sizes(some))
     return offsets, scales
