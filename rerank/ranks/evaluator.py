@@ -261,9 +261,8 @@ def scales_of_lists(
     if not statistic.by_order:
         offsets, scales = _presented(statistic, gains)
         if lacking.size:
-            scales[lacking] = _presented(statistic, [np.concatenate([gains[q], missed[q]]) for q in lacking.tolist()])[
-                1
-            ]
+            whole = [np.concatenate([gains[q], missed[q]]) for q in lacking.tolist()]
+            scales[lacking] = _presented(statistic, whole)[1]
         return list(zip(offsets.tolist(), scales.tolist()))
     if lacking.size:
         raise InputError(
