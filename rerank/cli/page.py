@@ -388,7 +388,7 @@ def lead_of(est: StateRanker, table: Table, scores: Any, first: Any) -> tuple[Le
     stat, weight = est.state_.task.quoted, table.sample_weight
     gain = gain_of(stat, est.gain, weight)
     judge = Evaluator(stat, split(table.y, table.qid, gain=gain, sample_weight=weight, ideal_gains=table.ideal_gains))
-    if not any(scale > 0 for _, scale in judge.shown):  # nothing to order
+    if not any(scale > 0 for _, scale in judge.scales):  # nothing to order
         return NOT_TRIED, nan
     value, chance = (judge.mean(by, "average") for by in (scores, 0.0 * scores))
     if first is None:

@@ -78,7 +78,7 @@ class Bar:
     sentence: str
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The sentence, rounded down, so that only the whole is 100 %."""
         return self.sentence.format(f"{math.floor(1000 * self.share) / 10:g} %")
 
@@ -128,7 +128,7 @@ def _text(part: Part) -> str | None:
             return "\n".join(f"- {harmless(item)}" for item in items) or None
         case Bar(share):
             full = math.floor(BAR * share)
-            return f"[{'#' * full}{'.' * (BAR - full)}] {part.said}"
+            return f"[{'#' * full}{'.' * (BAR - full)}] {part.text}"
         case Beside(left, right):
             return as_text([*left, *right]) or None
     return None
@@ -153,7 +153,7 @@ def _html(part: Part) -> str:
             return (
                 '<div style="width:20em;max-width:100%;box-sizing:border-box;height:.8em;margin-top:.8em;border:1px '
                 f'solid #8c8c8c"><div style="width:{100 * share:.2f}%;height:100%;background:#0072b2"></div>'
-                f"</div><p>{escape(part.said)}</p>"
+                f"</div><p>{escape(part.text)}</p>"
             )
         case Picture(draw):
             return draw()

@@ -168,12 +168,7 @@ class Problem:
     @cached_property
     def weighs_hits(self) -> bool:
         """Whether what a place earns depends on how many relevant rows stand above it."""
-        return self.alone or any(item.hits is not None for item in self.lists)
-
-    @cached_property
-    def alone(self) -> bool:
-        """Whether relevant rows take no places from each other."""
-        return any(item.alone for item in self.lists)
+        return any(item.alone or item.hits is not None for item in self.lists)
 
     @cached_property
     def constant(self) -> float:

@@ -148,7 +148,7 @@ def count_empty(
     sample_weight: ArrayLike | None = None,
 ) -> int:
     """How many lists have no value: no relevant item, or for AUC no pair to order; of lists that have a row."""
-    return sum(not scale > 0 for _, scale in _evaluator(stat, y, qid, gain, sample_weight)[0].shown)
+    return sum(not scale > 0 for _, scale in _evaluator(stat, y, qid, gain, sample_weight)[0].scales)
 
 
 def _evaluator(

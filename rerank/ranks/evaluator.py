@@ -25,14 +25,14 @@ class Evaluator:
 
     def __init__(self, statistic: RankStatistic, lists: Sequence[OneList]) -> None:
         self.statistic, self.lists = statistic, lists
-        self.shown = scales_of_lists(statistic, [ranked.gains for ranked in lists], [ranked.missed for ranked in lists])
+        self.scales = scales_of_lists(statistic, [ranked.gains for ranked in lists], [ranked.missed for ranked in lists])
         self._known: tuple[NDArray[Any], dict[Ties, list[float | None]]] = np.empty(0), {}  # the last scores' values
 
     @cached_property
     def _flat(self) -> Flat:
         """All rows, list by list."""
         # A statistic for lists of one length has no coefficients for lists of others, which may be without a value.
-        sizes, pays = _sizes([ranked.rows for ranked in self.lists]), np.array([scale > 0 for _, scale in self.shown])
+        sizes, pays = _sizes([ranked.rows for ranked in self.lists]), np.array([scale > 0 for _, scale in self.scales])
         rows = np.concatenate([ranked.rows for ranked in self.lists])
         gains = np.concatenate([ranked.gains for ranked in self.lists])
         return Flat(self.statistic, rows, gains, sizes, pays)
@@ -61,7 +61,7 @@ class Evaluator:
             raw = np.bincount(flat.number, won, flat.sizes.size) / 2
         else:  # by telescoping, the sum over gain thresholds of each binary value
             raw = sums(flat.earned(given, ties)[1], flat.sizes)
-        return [(own - offset) / scale if scale > 0 else None for own, (offset, scale) in zip(raw.tolist(), self.shown)]
+        return [(own - offset) / scale if scale > 0 else None for own, (offset, scale) in zip(raw.tolist(), self.scales)]
 
     def mean(self, scores: ArrayLike, ties: Ties | None = None, empty: Empty = "skip") -> float:
         """Weighted mean over the lists; see :func:`rerank.ranks.lists.mean_over_lists`."""
@@ -91,7 +91,7 @@ class Evaluator:
     def _error_of_rows(self, scores: NDArray[Any], others: NDArray[Any], ties: Ties) -> float:
         """Standard error of a lead on one list."""
         ranked = self.lists[0]
-        gains, scale = ranked.gains, self.shown[0][1]
+        gains, scale = ranked.gains, self.scales[0][1]
         levels = np.unique(gains)
         if self.statistic.counts_pairs and levels.size == 2 and levels[0] == 0 and not ranked.missed.size:
             sides = [_placements(side[ranked.rows], gains > 0) for side in (scores, others)]

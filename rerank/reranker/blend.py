@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.errors import NotSupportedError
 from rerank.problem.lists import Floats, Indices
-from rerank.reranker.columns import Columns, Rows
+from rerank.reranker.columns import Columns, TableRows
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, of_tables, unique
 from rerank.reranker.members import called
@@ -74,7 +74,7 @@ class Blend:
 
     def transform(self, X: Any) -> Floats:
         """The members' scores (n, m)."""
-        rows = Rows(X, self.columns)
+        rows = TableRows(X, self.columns)
         return np.column_stack([member.scores(rows) for member in self.members])
 
     def unseen(self, X: Any, input_features: Sequence[str]) -> list[str]:
@@ -103,7 +103,7 @@ def of_members(data: Data, stage: FirstStage, scores: Floats | None) -> Data:
     """The same rows with the members' ``scores`` (n, m) as the columns to rerank; members that learned nothing from
     these rows have those that they give.
     """
-    blend, rows = stage.estimator, Rows(data.rows.given, data.rows.columns, data.rows.there)
+    blend, rows = stage.estimator, TableRows(data.rows.given, data.rows.columns, data.rows.there)
     if scores is None or blend.is_given:
         scores = blend.transform(rows.given)
     rows = replace(rows, columns=replace(rows.columns, transformer=blend), _made={"table": scores})

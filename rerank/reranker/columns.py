@@ -17,7 +17,7 @@ from rerank.ranks.present import Present
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TableRows:
     """Rows of a table as they were given, and the columns that can be reranked as numbers."""
 
     given: Any  # array, sparse matrix or data frame (n, d)
@@ -50,9 +50,9 @@ class Rows:
         mask = self.there.mask
         return list((which if mask is None else np.flatnonzero(mask)[which]).tolist())
 
-    def some(self, rows: Indices) -> Rows:
+    def some(self, rows: Indices) -> TableRows:
         """Some of the rows."""
-        return Rows(frames.some_rows(self.given, rows), self.columns)
+        return TableRows(frames.some_rows(self.given, rows), self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +102,13 @@ class Columns:
         found[list(places.values())] = coef[list(places)]
         return found
 
-    def rows(self, X: Any) -> Rows:
+    def rows(self, X: Any) -> TableRows:
         """The rows of a table with these columns; lists, groups and a saved index may stand beside them."""
         table = held(X)
         beside = {self.lists, *self.aside} - {""}
         if self.frame or (frames.is_frame(table) and len(frames.names_of(table)) > len(self.inputs)):
             beside |= {*self.index, *frames.index_of(table)} - set(self.inputs)
-        return Rows(frames.as_table(frames.without(table, *beside)), self)
+        return TableRows(frames.as_table(frames.without(table, *beside)), self)
 
 
 def lists_of(X: Any, qid: Any, what: str = "qid") -> Any:
@@ -134,7 +134,7 @@ def names_in(stage: Any) -> set[str]:
 
 def columns_of(
     X: Any, y: Any = None, features: Any = None, used: Collection[str] = (), weight: Floats | None = None
-) -> Rows:
+) -> TableRows:
     """The rows of a training table with the columns that ``features`` names: names, numbers, a mask, a function of the
     table that gives these, or a transformer. None takes all. Where some of them hold texts or gaps, they are encoded
     as first stages encode them, with medians of rows that have a ``weight``. A saved index is taken where it is chosen,
@@ -172,11 +172,11 @@ def columns_of(
     else:
         numeric = frames.complete(table)[0]
     if np.isin(chosen, numeric).all():
-        return Rows(table, Columns(names, frame, names, chosen, numeric))
+        return TableRows(table, Columns(names, frame, names, chosen, numeric))
     return _encoded(table, Columns(names, frame, names, chosen, numeric), named, weight)
 
 
-def _encoded(table: Any, columns: Columns, named: bool, weight: Floats | None) -> Rows:
+def _encoded(table: Any, columns: Columns, named: bool, weight: Floats | None) -> TableRows:
     """The chosen columns of a table, encoded; of columns that are ``named`` none is left out."""
     from rerank.scorers.table_columns import TableColumns
 
@@ -187,10 +187,10 @@ def _encoded(table: Any, columns: Columns, named: bool, weight: Floats | None) -
     names = tuple(made.get_feature_names_out(columns.inputs).tolist())
     left_out = tuple(columns.inputs[j] for j in out)
     chosen = np.arange(len(names), dtype=np.intp)
-    return Rows(table, replace(columns, names=names, chosen=chosen, left_out=left_out, transformer=made))
+    return TableRows(table, replace(columns, names=names, chosen=chosen, left_out=left_out, transformer=made))
 
 
-def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
+def _by_transformer(table: Any, y: Any, transformer: Any) -> TableRows:
     """Columns made by a fitted clone of a transformer."""
     from sklearn.base import clone
 
@@ -200,7 +200,7 @@ def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
     columns = Columns(
         frames.names_of(table), frames.is_frame(table), names, every, frames.complete(table)[0], (), fitted
     )
-    return Rows(table, columns, _made={"table": made})
+    return TableRows(table, columns, _made={"table": made})
 
 
 def _made_names(transformer: Any, inputs: tuple[str, ...] | None = None) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
 from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
-from rerank.reranker.columns import Columns, Rows, columns_of, lists_of, names_in
+from rerank.reranker.columns import Columns, TableRows, columns_of, lists_of, names_in
 from rerank.reranker.members import reranked
 from rerank.reranker.options import RerankerOptions
 from rerank.statistics import RankStatistic
@@ -40,7 +40,7 @@ BY_ROW = ("X", "y", "gains", "qid", "list_weight", "sample_weight", "groups", "f
 class Data:
     """Checked training data: features, gains, lists and weights of lists."""
 
-    rows: Rows  # the table as it was given
+    rows: TableRows  # the table as it was given
     X: Floats  # (n, d), columns that can be reranked
     y: Floats  # (n,), grades, where 0 is irrelevant, or utilities
     gains: Floats  # (n,), that of each label, times the weight of the row
@@ -102,7 +102,7 @@ class Data:
         """The same rows with the columns to rerank of other ones of the table."""
         return self._of(replace(self.rows, columns=columns, _made={}))
 
-    def _of(self, rows: Rows) -> Self:
+    def _of(self, rows: TableRows) -> Self:
         found = replace(self, rows=rows, X=rows.reranked(rows.columns.chosen))
         found.__dict__["_evaluators"] = self._evaluators  # of the same lists
         return found
@@ -241,7 +241,7 @@ def data_of(arguments: Arguments, options: RerankerOptions, estimator: Any) -> D
     return replace(data, notes=(*([index_note(index)] if index else []), *others, *notes))
 
 
-def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None) -> Data:
+def checked(rows: TableRows, arguments: Arguments, gain: Gain, pos_label: Any = None) -> Data:
     """Training data, checked for consistent numbers of rows, lists and weights."""
     n = rows.n
     grades, labels = read_labels(arguments.y, n, pos_label, utilities=gain == "order")

@@ -65,12 +65,12 @@ class Description:
     def __str__(self) -> str:
         return as_text(self.parts())
 
-    def shown(self) -> list[Part]:
+    def on_page(self) -> list[Part]:
         """The record as paragraphs, and the details folded, which text leaves out."""
         return [*self.parts(), Folded("Details", self.details)]
 
     def _repr_html_(self) -> str:
-        return as_html(self.shown())
+        return as_html(self.on_page())
 
     def to_dict(self) -> dict[str, Any]:
         """The sentences as plain JSON values."""

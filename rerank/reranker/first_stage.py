@@ -26,7 +26,7 @@ from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
 from rerank.ranks.rationals import unit
-from rerank.reranker.columns import Columns, Rows
+from rerank.reranker.columns import Columns, TableRows
 
 # Scorers of this package, by the name a user types. Zero weights are optimal for TopPush as published on most real
 # tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0029).
@@ -73,7 +73,7 @@ class FirstStage:
     log_odds: bool = False  # whether scores of models that were fitted on other rows can be compared with these
     notes: tuple[str, ...] = ()  # sentences for the result
 
-    def scores(self, rows: Rows) -> Floats:
+    def scores(self, rows: TableRows) -> Floats:
         """Score of each row, larger is better."""
         if self.coef is not None:
             used = np.flatnonzero(self.coef)
@@ -102,7 +102,7 @@ class FirstStage:
         coef = self.coef_in(columns)
         return None if coef is None or np.delete(coef, columns.chosen).any() else coef[columns.chosen]
 
-    def unseen(self, rows: Rows) -> list[str]:
+    def unseen(self, rows: TableRows) -> list[str]:
         """A sentence for each column with texts that no row of the fit had."""
         own = of_tables(self.estimator)
         return [] if own is None else own.unseen(rows.given, rows.columns.inputs)
@@ -215,7 +215,7 @@ def unique(sentences: Iterable[str]) -> list[str]:
 
 def fit_first_stage(
     first_stage: Any,
-    rows: Rows,
+    rows: TableRows,
     y: Floats,
     qid: NDArray[Any] | None = None,
     sample_weight: Floats | None = None,
@@ -284,7 +284,7 @@ def _strongest(
     name: str,
     top: int,
     numeric: Indices | None,
-    rows: Rows,
+    rows: TableRows,
     y: Floats,
     qid: NDArray[Any] | None,
     sample_weight: Floats | None,
@@ -324,7 +324,7 @@ def _fitted_as(
     return found
 
 
-def _affine(estimator: Any, rows: Rows, numeric: Indices | None, scores: Floats) -> tuple[Floats | None, float]:
+def _affine(estimator: Any, rows: TableRows, numeric: Indices | None, scores: Floats) -> tuple[Floats | None, float]:
     """Weights of all input columns, if the score is affine in those that hold numbers."""
     d = len(rows.columns.inputs)
     which = np.arange(d) if numeric is None else numeric
@@ -338,7 +338,7 @@ def _affine(estimator: Any, rows: Rows, numeric: Indices | None, scores: Floats)
     return coef, intercept
 
 
-def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
+def _ready(first_stage: Any, rows: TableRows) -> tuple[FirstStage, Floats] | None:
     """Scores that need no fit: a column, an array with one score a row, or what a function makes of the table."""
     if isinstance(first_stage, str):
         if is_own_name(first_stage) or first_stage not in rows.columns.inputs:
@@ -366,7 +366,7 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
     return None
 
 
-def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
+def linear_stage(weights: Any, rows: TableRows) -> tuple[FirstStage, Floats]:
     """A prior of weights, one for each column that can be reranked; "equal" is one over each standard deviation."""
     chosen = rows.columns.chosen
     if rows.columns.transformer is not None:
@@ -390,7 +390,7 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
 
 
 @uncounted()
-def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
+def _logistic(name: str, rows: TableRows) -> tuple[Any, str]:
     """The regression by that name, of numbers where there is nothing else to learn from; columns left out, told."""
     from rerank.scorers import TableLogistic
 
@@ -413,7 +413,7 @@ def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
 
 
 @uncounted()
-def _named(name: str, rows: Rows, random_state: Any) -> Any:
+def _named(name: str, rows: TableRows, random_state: Any) -> Any:
     """The scorer that a name stands for."""
     if name not in SCORERS:
         if name.casefold() == "none":  # the word for it on the command line, and in Python no word

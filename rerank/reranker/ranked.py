@@ -18,7 +18,7 @@ from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
 from rerank.ranks.lists import ONE_LIST, lists_missing, number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains, gain_of
-from rerank.reranker.columns import Rows, lists_of
+from rerank.reranker.columns import TableRows, lists_of
 from rerank.reranker.data import Arguments, Weights, gains_and_weights, numbered
 from rerank.reranker.describe import describe
 from rerank.reranker.result import Result
@@ -34,7 +34,7 @@ class StateRanker(ShownMixin):
     result_: Result
 
     def _parts(self) -> list[Part] | None:
-        return describe(self).shown() if hasattr(self, "result_") else None
+        return describe(self).on_page() if hasattr(self, "result_") else None
 
     def decision_function(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
         """Score of each row, larger is better; with a radius over whole lists in the unit of the first stage's score.
@@ -117,7 +117,7 @@ class StateRanker(ShownMixin):
             raise InputError(lists_missing(self.n_lists_))
         rows = self._rows(X, qid)
         given = Arguments(rows.given, y, lists_of(X, qid), sample_weight, query_weight).present()
-        rows = rows if given.there.mask is None else Rows(given.X, rows.columns)
+        rows = rows if given.there.mask is None else TableRows(given.X, rows.columns)
         with given.counted():
             statistic = self.state_.task.quoted
             grades = labels_of(given.y, rows.n, self.state_.labels, statistic.by_order)
@@ -137,18 +137,18 @@ class StateRanker(ShownMixin):
     def _refuse_others(self, table: Any) -> None:
         """Refuse a table with other columns than the fit's."""
 
-    def _rows(self, X: Any, qid: Any = None, level: int = 3) -> Rows:
+    def _rows(self, X: Any, qid: Any = None, level: int = 3) -> TableRows:
         """The rows as the fit saw its own; ``level`` is the caller's, for warnings."""
         columns, X = self._fitted().columns, held(X)
         rows = columns.rows(without(X, qid) if isinstance(qid, str) and qid not in columns.inputs else X)
         if is_frame(rows.given) and self.state_.named:  # a fit on an array takes columns by place
-            rows = Rows(by_name(rows.given, columns.inputs, columns.frame), columns)
+            rows = TableRows(by_name(rows.given, columns.inputs, columns.frame), columns)
         self._refuse_others(rows.given)
         for note in self.state_.unseen(rows):
             warnings.warn(note, InputWarning, stacklevel=level)
         return rows
 
-    def _listed(self, X: Any, qid: ArrayLike | str | int | None, level: int = 4) -> tuple[Rows, Indices | None]:
+    def _listed(self, X: Any, qid: ArrayLike | str | int | None, level: int = 4) -> tuple[TableRows, Indices | None]:
         """The rows, and the number of each one's list."""
         X = held(X)
         rows = self._rows(X, qid, level)
@@ -165,7 +165,7 @@ class StateRanker(ShownMixin):
         known = qid is None and name and self.n_lists_ > 1 and is_frame(X) and name in names_of(X)
         return name if known else qid
 
-    def _in_lists(self, X: Any, qid: ArrayLike | str | int | None, level: int = 4) -> tuple[Rows, Indices | None]:
+    def _in_lists(self, X: Any, qid: ArrayLike | str | int | None, level: int = 4) -> tuple[TableRows, Indices | None]:
         """As :meth:`_listed`, with a warning where the fit had several lists, and those of the rows are not known."""
         X = held(X)
         rows, lists = self._listed(X, self._column_of_lists(X, qid), level + 1)
@@ -173,7 +173,7 @@ class StateRanker(ShownMixin):
             warnings.warn(lists_missing(self.n_lists_, score=False), InputWarning, stacklevel=level - 1)
         return rows, lists
 
-    def _one_list(self, X: Any, qid: ArrayLike | str | None) -> Rows:
+    def _one_list(self, X: Any, qid: ArrayLike | str | None) -> TableRows:
         """The rows of a picture."""
         rows, lists = self._in_lists(X, qid, level=5)
         if lists is not None and lists.max() > 0:

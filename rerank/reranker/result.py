@@ -15,7 +15,7 @@ class Result(Figures):
         return as_text(self.parts())
 
     def _repr_html_(self) -> str:
-        return as_html(describe(self).shown())
+        return as_html(describe(self).on_page())
 
     def parts(self) -> list[Part]:
         """What was asked, the answer, held-out rows, proof and notes."""

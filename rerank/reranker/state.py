@@ -14,7 +14,7 @@ from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.ranks.lists import rows_by_list
-from rerank.reranker.columns import Columns, Rows
+from rerank.reranker.columns import Columns, TableRows
 from rerank.reranker.describe import GIVEN, stage_in_words
 from rerank.reranker.files.model_file import Head
 from rerank.reranker.first_stage import FirstStage
@@ -276,20 +276,20 @@ class FittedState(Head):
         """Whether the threshold makes the head, as after one list; after several it is the K best of each list."""
         return self.result.n_lists == 1
 
-    def row_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
+    def row_scores(self, rows: TableRows, first: Floats | None = None) -> Floats:
         """Scores of single rows, by the threshold; ``first`` are the first stage's, where known."""
         first = self.first(rows) if first is None else first
         if first is None or not self.reranks:
             return self._head(rows, first) if first is None else first
         return stack(first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size)
 
-    def single_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
+    def single_scores(self, rows: TableRows, first: Floats | None = None) -> Floats:
         """Those of :meth:`row_scores`, but in the first stage's unit where whole lists are corrected."""
         scores = self.row_scores(rows, first)
         return self._in_unit(scores) if self.anchored and self.reranks and math.isinf(self.threshold) else scores
 
     def reasons(
-        self, rows: Rows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST_TOLD
+        self, rows: TableRows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST_TOLD
     ) -> list[Reason]:
         """Score of the rows ``which`` among all rows of the lists, and what moved them: weight x (value - mean of the
         list's reranked rows); of a corrected first stage the corrections alone.
@@ -325,12 +325,12 @@ class FittedState(Head):
             found.append(Reason(float(score), columns if moved[row] and used.size else None))
         return found
 
-    def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> Self:
+    def with_classes(self, rows: TableRows, y: Floats, first: Floats | None) -> Self:
         """The state with the classes of the training rows, and cuts by scores; ``first`` are the first stage's."""
         scores = self.single_scores(rows, first) if self.by_threshold else None
         return replace(self, classes=classes_of(y, self.labels, scores))
 
-    def labels_of(self, rows: Rows) -> NDArray[Any]:
+    def labels_of(self, rows: TableRows) -> NDArray[Any]:
         """Label of each row by its score; an error if there are no cuts between the classes."""
         if not self.by_threshold:
             raise NotSupportedError(
@@ -344,7 +344,7 @@ class FittedState(Head):
             )
         return self.classes.of(self.single_scores(rows))
 
-    def list_scores(self, rows: Rows, lists: Indices | None, first: Floats | None = None) -> Floats:
+    def list_scores(self, rows: TableRows, lists: Indices | None, first: Floats | None = None) -> Floats:
         """Scores that order each list; without ``lists`` all rows are one list."""
         first = self.first(rows) if first is None else first
         if self.by_threshold or first is None or not self.reranks:
@@ -352,14 +352,14 @@ class FittedState(Head):
         is_head, _ = list_heads(first, lists, self.n_candidates)
         return joined(first, self._head(rows, first), is_head, self.weights.size)
 
-    def unseen(self, rows: Rows) -> list[str]:
+    def unseen(self, rows: TableRows) -> list[str]:
         """A sentence for each column with texts that no row of the fit had."""
         told = [] if self.first_stage is None else self.first_stage.unseen(rows)
         if (encoded := self.columns.encoded) is not None:
             told = [*told, *encoded.unseen(rows.given, self.columns.inputs)]
         return list(dict.fromkeys(told))
 
-    def first(self, rows: Rows) -> Floats | None:
+    def first(self, rows: TableRows) -> Floats | None:
         """Scores of the first stage; None if there is none."""
         return None if self.first_stage is None else self.first_stage.scores(rows)
 
@@ -371,7 +371,7 @@ class FittedState(Head):
             return (scores * (self.high[0] - self.low[0]) + self.weights @ self.low) / self.weights.sum()
         return scores
 
-    def _head(self, rows: Rows, first: Floats | None) -> Floats:
+    def _head(self, rows: TableRows, first: Floats | None) -> Floats:
         table = rows.reranked(self.features)
         if self.anchored:
             assert first is not None

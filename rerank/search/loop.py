@@ -118,7 +118,7 @@ class BranchAndBound:
         most = boxes.value + OPEN * (boxes.tables.ideal - boxes.value)
         patience = PATIENCE_LINEAR if boxes.tables.linear else PATIENCE
         work = (BLIND_ROWS if boxes.tables.by_rows else BLIND) * (patience if boxes.domain.n_features <= FEW else 1.0)
-        return self.done > work and boxes.shown() >= most
+        return self.done > work and boxes.largest_bound() >= most
 
     def _screen(self) -> bool:
         """Fathom many supports at a time; False if it is not their turn."""

@@ -26,12 +26,12 @@ def line(now: Progress) -> str:
 def claims(name: str) -> Line:
     """What puts a report of a search in words: the largest value of ``name`` found, and what no weights exceed."""
 
-    def told(now: Progress) -> str:
+    def words(now: Progress) -> str:
         ends = ((">=", now.incumbent), ("<=", now.bound))
         sides = [f"{sign} {value:.6g}" for sign, value in ends if math.isfinite(value)]
         return f"{name} {', '.join([*sides, f'{now.nodes:,} boxes', f'{now.seconds:.1f} s'])}"
 
-    return told
+    return words
 
 
 @contextmanager

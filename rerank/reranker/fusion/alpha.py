@@ -95,7 +95,7 @@ class Values:
     def __init__(self, data: Data, evaluator: Evaluator) -> None:
         assert data.qid is not None
         self.X, self.qid, self.evaluator = data.X, data.qid, evaluator
-        self.lists = np.flatnonzero([scale > 0 for _, scale in evaluator.shown])
+        self.lists = np.flatnonzero([scale > 0 for _, scale in evaluator.scales])
         self._known: dict[int, Floats] = {}
 
     def of(self, weights: Floats) -> Floats:
@@ -108,7 +108,7 @@ class Values:
 
     def of_places(self, number: int, gains: Floats, places: NDArray[np.intp]) -> Floats:
         """Values (orders,) of a list whose rows of these gains have these places (orders, rows), 1 on top."""
-        statistic, (offset, scale) = self.evaluator.statistic, self.evaluator.shown[number]
+        statistic, (offset, scale) = self.evaluator.statistic, self.evaluator.scales[number]
         size = self.evaluator.lists[number].rows.size
         if not (statistic.weighs_hits or statistic.alone or statistic.by_order):
             earned = self._known.setdefault(size, statistic.coefficients(size)[::-1])

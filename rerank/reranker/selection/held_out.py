@@ -23,7 +23,7 @@ from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.blend import Scaled, Weighing
 from rerank.reranker.clock import Clock
-from rerank.reranker.columns import Columns, Rows
+from rerank.reranker.columns import Columns, TableRows
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged, unscored
 from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage, is_auto, is_blend, is_fitted, key_of, memorises
@@ -486,7 +486,7 @@ def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds
         clock = Clock(seconds)
         state = fit(learn, task, clock, None if own is None else own.staged)
     with naming(f"the rows held out in {fold.name}"):
-        held = replace(held, rows=Rows(held.rows.given, state.columns))  # with what the fit made of the columns
+        held = replace(held, rows=TableRows(held.rows.given, state.columns))  # with what the fit made of the columns
         ranked = _ranked(state, held, None if own is None else own.held, None if null is None else null.held)
     return Done(ranked, clock.cut, clock.idle)
 

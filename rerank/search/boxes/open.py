@@ -94,11 +94,11 @@ class OpenBoxes:
 
     def reached(self) -> None:
         """Remember what boxes that are all set aside show."""
-        if self.shown() < self.shown_before:
-            self.shown_before, self.kept = self.shown(), (self.splits, self.listed)
+        if self.largest_bound() < self.shown_before:
+            self.shown_before, self.kept = self.largest_bound(), (self.splits, self.listed)
             self.cap = min(self.cap, self.shown_before)
 
-    def shown(self) -> float:
+    def largest_bound(self) -> float:
         """Largest bound (minus penalty) of what is not fathomed yet."""
         tops = [self.unexplored.bound(), -self.heap[0][0] if self.heap else -np.inf]
         tops += [self.aside] if self.passed_over else []
@@ -112,11 +112,11 @@ class OpenBoxes:
 
     def open_bound(self) -> float:
         """Bound on every value (minus penalty), never below the best."""
-        return max(self.value, min(self.shown(), self.cap))
+        return max(self.value, min(self.largest_bound(), self.cap))
 
     def recorded(self) -> tuple[list[Names], set[int]]:
         """The splits, and the names of the boxes with listed vertices, that show the lowest bound."""
-        return (self.splits, self.listed) if self.shown() <= self.shown_before else self.kept
+        return (self.splits, self.listed) if self.largest_bound() <= self.shown_before else self.kept
 
     @property
     def limit(self) -> float:
