@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from rerank.certificate.lists import Counted, check_quotas, counted_pairs
 from rerank.certificate.standing import ExactOrder, standing
 from rerank.errors import CertificateError, InputError
+from rerank.io.bounded import Json
 from rerank.io.margin import LARGEST
 from rerank.problem import Margin, Problem, digest
 from rerank.problem.lists import Floats
@@ -81,9 +82,9 @@ class Certificate:
         """Number of non-zero weights."""
         return sum(weight != 0 for weight in self.weights)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain values for JSON: fractions and doubles as hexadecimal text."""
-        plain: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain: Json = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("value", "statistic", "margin"):
             plain[name] = None if plain[name] is None else to_text(plain[name])
         return plain | {
@@ -93,7 +94,7 @@ class Certificate:
         }
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Certificate:
+    def from_dict(cls, plain: Json) -> Certificate:
         """The certificate :meth:`to_dict` wrote; InputError for anything else."""
         try:
             margin = plain["margin"]

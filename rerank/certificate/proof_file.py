@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.archive import Format, cut, lengths_of, read_archive, refusing, write_archive
+from rerank.io.bounded import Json
 from rerank.problem.proof import VERSION, Circuits, Proof
 
 KINDS = {"weights": "<f8", "flip": "|i1", **dict.fromkeys(("support_sizes", "supports", "line_counts"), "<i4")}
@@ -71,7 +72,7 @@ def load_proof(path: str | os.PathLike[str]) -> Proof:
         return _proof(*read_archive(path, FORM))
 
 
-def _proof(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Proof:
+def _proof(header: Json, arrays: dict[str, NDArray[Any]]) -> Proof:
     _check_supports(header["lengths"])
     left_out, fingerprint = header["left_out"], header["fingerprint"]
     if not (left_out is None or type(left_out) is int) or not isinstance(fingerprint, str):

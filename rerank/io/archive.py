@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing_bytes
-from rerank.io.bounded import open_regular, parsed_json, read_array
+from rerank.io.bounded import Json, open_regular, parsed_json, read_array
 
 HEADER = "header.json"
 DATE = (1980, 1, 1, 0, 0, 0)  # of all members, so that equal contents make equal bytes
@@ -63,7 +63,7 @@ def lengths_of(form: Format, arrays: Arrays) -> dict[str, int]:
     return lengths
 
 
-def write_archive(path: str | os.PathLike[str], form: Format, header: Mapping[str, Any], arrays: Arrays) -> None:
+def write_archive(path: str | os.PathLike[str], form: Format, header: Json, arrays: Arrays) -> None:
     """Write an archive, whole or not at all; equal contents make equal bytes. ``format``, ``version`` and ``lengths``
     are added to the plain values of the header, and the arrays are flattened. InputError: the file cannot be written;
     ValueError: the arrays are larger than what is read back.
@@ -101,7 +101,7 @@ def refusing(path: str | os.PathLike[str], what: str, remedy: str) -> Iterator[N
         raise InputError(f"{name} is not a {what} that can be used ({reason}); {remedy}.") from None
 
 
-def read_archive(path: str | os.PathLike[str], form: Format) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_archive(path: str | os.PathLike[str], form: Format) -> tuple[Json, dict[str, NDArray[Any]]]:
     """Header and flat arrays of an archive; call it in a block of :func:`refusing`."""
     with open_regular(path) as file:
         # A long list of members is refused before it is read into memory.

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 
+Json = dict[str, Any]
+"""An object of a JSON file, by the names of its entries."""
+
 MOST_JSON_PARTS = 2**22  # brackets, commas and colons of a JSON file, each for at most about 70 bytes of memory
 MAX_TEXT = 10_000  # characters of a name or of another text that a model file holds
 
@@ -67,7 +70,7 @@ def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS) -> Any:
         raise ValueError("too deeply nested") from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> Json:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError(f"the name {repeated(name for name, _ in pairs)[:60]!r} appears twice in one object")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io.bounded import Json
 from rerank.io.margin import Margin
 from rerank.problem.lists import MOST_HITS, Floats, RankedList
 from rerank.problem.problem import Problem
@@ -18,7 +19,7 @@ from rerank.problem.rows import WeightRow, encoded
 MOST_ENTRIES = 20_000_000  # entries of a table that is read; a larger one is refused before any memory is taken
 
 
-def problem_to_json(problem: Problem) -> dict[str, Any]:
+def problem_to_json(problem: Problem) -> Json:
     """Plain values from which :func:`problem_from_json` builds the same problem, bit for bit."""
     return {
         "rows": problem.X.shape[0],

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError, nearest
+from rerank.io.bounded import Json
 from rerank.io.rules import LESS, MORE, NUMBER, ORDER, QUOTED
 from rerank.ranks.rationals import from_text, to_text
 
@@ -65,7 +66,7 @@ class WeightRow:
         found = [] if self.lower is None else [(self.coefficients, self.lower)]
         return found if self.upper is None else [*found, (tuple(-a for a in self.coefficients), -self.upper)]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Plain values, from which :meth:`from_json` makes the same row."""
         return {
             "coefficients": [to_text(a) for a in self.coefficients],

@@ -25,7 +25,9 @@ class Evaluator:
 
     def __init__(self, statistic: RankStatistic, lists: Sequence[OneList]) -> None:
         self.statistic, self.lists = statistic, lists
-        self.scales = scales_of_lists(statistic, [ranked.gains for ranked in lists], [ranked.missed for ranked in lists])
+        self.scales = scales_of_lists(
+            statistic, [ranked.gains for ranked in lists], [ranked.missed for ranked in lists]
+        )
         self._known: tuple[NDArray[Any], dict[Ties, list[float | None]]] = np.empty(0), {}  # the last scores' values
 
     @cached_property
@@ -61,7 +63,9 @@ class Evaluator:
             raw = np.bincount(flat.number, won, flat.sizes.size) / 2
         else:  # by telescoping, the sum over gain thresholds of each binary value
             raw = sums(flat.earned(given, ties)[1], flat.sizes)
-        return [(own - offset) / scale if scale > 0 else None for own, (offset, scale) in zip(raw.tolist(), self.scales)]
+        return [
+            (own - offset) / scale if scale > 0 else None for own, (offset, scale) in zip(raw.tolist(), self.scales)
+        ]
 
     def mean(self, scores: ArrayLike, ties: Ties | None = None, empty: Empty = "skip") -> float:
         """Weighted mean over the lists; see :func:`rerank.ranks.lists.mean_over_lists`."""

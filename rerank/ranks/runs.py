@@ -16,6 +16,7 @@ import numpy as np
 
 from rerank.errors import InputError, InputWarning
 from rerank.errors.telling import Note, of_kind
+from rerank.io.bounded import Json
 from rerank.io.options import one_of, whole
 from rerank.io.page import Cells, Part, Readable, Words
 from rerank.io.runs import qrels_rows_of, run_rows_of, runs_by_name
@@ -212,7 +213,7 @@ class Evaluation(Readable):
         return {name: dict(zip(own.measures, own.means.tolist())) for name, own in self.runs.items()}
 
     @property
-    def table(self) -> list[dict[str, Any]]:
+    def table(self) -> list[Json]:
         """A record for each run and measure, such as for ``pandas.DataFrame``: value, and lead over the base."""
         records = []
         for name, own in self.runs.items():
@@ -226,7 +227,7 @@ class Evaluation(Readable):
         return records
 
     @property
-    def per_query(self) -> list[dict[str, Any]]:
+    def per_query(self) -> list[Json]:
         """A record for each run and judged query with the value of every measure."""
         return [
             {"run": name, "query": query, **dict(zip(own.measures, values))}

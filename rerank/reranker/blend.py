@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.errors import NotSupportedError
+from rerank.io.bounded import Json
 from rerank.problem.lists import Floats, Indices
 from rerank.reranker.columns import Columns, TableRows
 from rerank.reranker.data import Data
@@ -82,13 +83,13 @@ class Blend:
         tables = [table for member in self.members if (table := of_tables(member.estimator)) is not None]
         return unique(said for table in tables for said in table.unseen(X, input_features))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Members and weights as numbers and texts; an error for a member that is neither."""
         return {"members": [_entries(member, float(weight)) for member, weight in zip(self.members, self.weights)]}
 
 
-def _entries(stage: FirstStage, weight: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": stage.name, "weight": weight}
+def _entries(stage: FirstStage, weight: float) -> Json:
+    found: Json = {"name": stage.name, "weight": weight}
     if stage.coef is not None:
         return found | {"coef": stage.coef.tolist(), "intercept": float(stage.intercept)}
     if (table := of_tables(stage.estimator)) is None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors.telling import of_kind
+from rerank.io.bounded import Json
 from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
 from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
@@ -72,7 +73,7 @@ class Description:
     def _repr_html_(self) -> str:
         return as_html(self.on_page())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The sentences as plain JSON values."""
         said = {"asked": self.asked, "held_out": self.held_out, "proof": self.proof, "notes": self.notes}
         told = {"answer": self.answer} | ({"on_fit": self.on_fit} if self.on_fit else {})

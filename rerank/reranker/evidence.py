@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from rerank.io.bounded import Json
 from rerank.io.page import Cells, Part, Words, as_text
 
 WIDTH = 1.96  # standard errors on each side of a lead
@@ -213,7 +214,7 @@ class Evidence:
         less = f", less {bar}," if self.safeguard else ""
         return f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain JSON values, for ``--json`` and the model file; the statistic stands elsewhere in both."""
         entries = {**vars(self), "tried": self.tried}
         found = {name: value for name, value in sorted(entries.items()) if name in _STORED | _LATER}
@@ -322,13 +323,13 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
     return " ".join(filter(None, words)) or "as given"
 
 
-def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
+def evidence_of(entries: Json, statistic: str) -> Evidence | None:
     """The evidence of an untrusted file, ValueError if odd; None where a version judged otherwise (``judge``)."""
     if "judge" in entries:
         return None
     if odd := (set(entries) - _LATER) ^ _STORED:
         raise ValueError(f"held-out evidence: the entry {min(odd)[:40]!r} is missing or unknown")
-    given: dict[str, Any] = {name: tuple(own) if isinstance(own, list) else own for name, own in entries.items()}
+    given: Json = {name: tuple(own) if isinstance(own, list) else own for name, own in entries.items()}
     tried = given.pop("tried", None)
     found = Evidence(**given, statistic=statistic)
     _check(_of_options(found))

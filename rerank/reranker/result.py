@@ -3,6 +3,7 @@
 from typing import Any
 
 from rerank.errors import NotSupportedError
+from rerank.io.bounded import Json
 from rerank.io.page import Part, as_html, as_text
 from rerank.reranker.describe import describe, message
 from rerank.reranker.figures import Figures
@@ -39,7 +40,7 @@ class Result(Figures):
         """One or two sentences: what holds, and what to do about it."""
         return message(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain JSON values, for ``--json`` and the model file."""
         first = {"value": self.value, "bound": self.bound, "gap": self.gap, "statistic": self.statistic}
         last = {

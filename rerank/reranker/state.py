@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, NotSupportedError
+from rerank.io.bounded import Json
 from rerank.io.labels import TwoLabels
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
@@ -78,7 +79,7 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
     return Classes(whole, labels, np.where((lower < cuts) & (cuts <= reached), cuts, reached))
 
 
-def from_flat(found: Mapping[str, Any], labels: TwoLabels | None) -> Classes | None:
+def from_flat(found: Json, labels: TwoLabels | None) -> Classes | None:
     """The classes of a model file by its entries; None if it holds none, as files of earlier versions."""
     if not found:
         return None
@@ -124,7 +125,7 @@ class FittedState(Head):
     columns_read: Mapping[str, Any] = field(default_factory=dict)  # names of columns that a command read
     training: Training | None = None  # None after reading a file
     scores: Floats | None = None  # (n,), first-stage scores of the training rows, out-of-fold where there are folds
-    certificate: Mapping[str, Any] = field(default_factory=dict)  # entries of a file's; long fractions are digests
+    certificate: Json = field(default_factory=dict)  # entries of a file's; long fractions are digests
     binary: bool | None = None  # whether every gain is 0 or 1, weights of rows included; None after reading a file
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """What learns from a table as it comes: the check of its rows, names of its columns, and rules that are kept."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 
 from rerank.errors import InputError
 from rerank.io.arrays import held
+from rerank.io.bounded import Json
 from rerank.io.frames import is_frame
 from rerank.io.levels import level_of, name_of
 from rerank.scorers import encoding
@@ -77,7 +78,7 @@ class OfTables(BaseEstimator):
         return encoding.learned_in_words(rules, self.left_out_, names, self.learner)
 
     @classmethod
-    def from_dict(cls, body: Mapping[str, Any]) -> Self:
+    def from_dict(cls, body: Json) -> Self:
         """The estimator that :meth:`to_dict` wrote.
 
         Raises
@@ -97,25 +98,25 @@ class OfTables(BaseEstimator):
         that(not odd, f"{str(odd[0])[:40]} is as to_dict writes it" if odd else "")
         return fitted
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """What was learned as plain data."""
         raise NotImplementedError
 
-    def _take(self, body: Mapping[str, Any]) -> None:
+    def _take(self, body: Json) -> None:
         """The fitted state of :meth:`to_dict`; entries of another type are made plain, so that they are seen after."""
         raise NotImplementedError
 
     def _names(self) -> tuple[str, ...]:
         return tuple(map(str, getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])))
 
-    def _columns_to_dict(self) -> dict[str, Any]:
+    def _columns_to_dict(self) -> Json:
         return {
             "n_columns": int(self.n_features_in_),
             "columns": [rule._asdict() for rule in self.rules_ or ()],
             "left_out": [{"at": at, "why": why} for at, why in self.left_out_.items()],
         }
 
-    def _take_columns(self, body: Mapping[str, Any], sparse: bool = False) -> list[Rule]:
+    def _take_columns(self, body: Json, sparse: bool = False) -> list[Rule]:
         """The rules of a stored state."""
         n = int(body["n_columns"])
         rules = [_rule_in(column) for column in body["columns"]]
@@ -130,12 +131,12 @@ class OfTables(BaseEstimator):
         return rules
 
 
-def _text(body: Mapping[str, Any], name: str) -> str:
+def _text(body: Json, name: str) -> str:
     """An entry as text, which tells 1, 1.0 and True apart; empty if it is not there."""
     return json.dumps(body[name], sort_keys=True) if name in body else ""
 
 
-def _rule_in(body: Mapping[str, Any]) -> Rule:
+def _rule_in(body: Json) -> Rule:
     at, gaps = int(body["at"]), bool(body["gaps"])
     if "levels" not in body:
         return Numbers(at, float(floats_in([body["fill"]], 1)[0]), gaps)

@@ -1,6 +1,6 @@
 """Squares of columns beside the columns: a score that is linear in both may rise towards both ends of a column."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
 from rerank.io.arrays import held
+from rerank.io.bounded import Json
 from rerank.io.frames import as_table, chosen_columns, complete, found_numbers, is_sparse, names_of
 from rerank.scorers.base import Floats
 from rerank.scorers.table_logistic import spread, standardised
@@ -111,7 +112,7 @@ class Squares(TransformerMixin, BaseEstimator):
         """What a square is, in a sentence."""
         return "Squares, such as age^2, that of age, are of columns less their mean, divided by their deviation."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The fitted state as numbers and lists, all bits kept; without the names of the columns."""
         check_is_fitted(self, "columns_")
         return {
@@ -123,7 +124,7 @@ class Squares(TransformerMixin, BaseEstimator):
         }
 
     @classmethod
-    def from_dict(cls, body: Mapping[str, Any]) -> Self:
+    def from_dict(cls, body: Json) -> Self:
         """The transformer that :meth:`to_dict` wrote; its ``features`` are the numbers of the columns.
 
         Raises

@@ -1,6 +1,6 @@
 """Columns of a table with texts and gaps as numbers, encoded as first stages of tables do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +9,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.io.arrays import held
+from rerank.io.bounded import Json
 from rerank.io.frames import as_table, names_of
 from rerank.scorers import encoding
 from rerank.scorers.base import Floats
@@ -79,11 +80,11 @@ class TableColumns(TransformerMixin, OfTables):
         shown = ", ".join(left[:10]) + (f", and {len(left) - 10} more" if len(left) > 10 else "")
         return "; ".join(filter(None, [said, f"not reranked are {shown}" if left else ""])) + "."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """What was learned as numbers and texts, all bits kept; without the names of the columns."""
         check_is_fitted(self, "rules_")
         return {**self._columns_to_dict(), "width": sum(len(rule.names("")) for rule in self.rules_ or ())}
 
-    def _take(self, body: Mapping[str, Any]) -> None:
+    def _take(self, body: Json) -> None:
         rules = self._take_columns(body)
         that(body["width"] == sum(len(rule.names("")) for rule in rules), "width counts the encoded columns")

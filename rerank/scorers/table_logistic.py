@@ -1,6 +1,6 @@
 """Logistic regression on tables as they come, and the simple variants that are worth a try."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from rerank.errors import InputError
 from rerank.io.arrays import held
+from rerank.io.bounded import Json
 from rerank.io.options import real, whole
 from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
@@ -286,7 +287,7 @@ class TableLogistic(ClassifierMixin, OfTables):
             return said
         return f"{said} The first {self.head:.0%} of the rows are of one class, so the first model orders them too."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Parameters and fitted state as numbers, texts, booleans, None, lists and dicts of these, all bits kept.
 
         Names of the columns are not among them.
@@ -313,7 +314,7 @@ class TableLogistic(ClassifierMixin, OfTables):
             "head_model": head,
         }
 
-    def _take(self, body: Mapping[str, Any]) -> None:
+    def _take(self, body: Json) -> None:
         self._check_parameters()
         sparse = bool(body["sparse"])
         rules, n = self._take_columns(body, sparse), self.n_features_in_

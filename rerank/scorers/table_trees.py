@@ -5,7 +5,7 @@ They fit; from then on the trees are arrays of this module, which score the same
 
 import importlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Self
 
@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from rerank.errors import InputError
 from rerank.io.arrays import held
+from rerank.io.bounded import Json
 from rerank.io.options import seed
 from rerank.ranks.present import Present, present
 from rerank.scorers import encoding
@@ -355,7 +356,7 @@ class TableTrees(OfTables):
         mean = total / self.nodes_.roots.size
         return mean if self.classes_ is None else logit(mean)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """What was learned as numbers, texts, booleans, None, lists and dicts of these, all bits kept.
 
         Names of the columns are not among them.
@@ -371,7 +372,7 @@ class TableTrees(OfTables):
             "trees": list(self.nodes_.texts()),
         }
 
-    def _take(self, body: Mapping[str, Any]) -> None:
+    def _take(self, body: Json) -> None:
         self._take_columns(body)
         self.units_ = floats_in(body["units"], self._width())
         that(bool(np.all(self.units_ > 0)), "units are positive")

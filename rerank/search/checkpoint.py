@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rerank import __version__
 from rerank.errors import InputError
 from rerank.io.archive import Format, cut, finite, joined, read_archive, refusing, write_archive
+from rerank.io.bounded import Json
 from rerank.problem import digest
 from rerank.problem.lists import Floats
 from rerank.problem.proof import Circuits
@@ -57,7 +58,7 @@ class Checkpoint:
         self.path = path
         self.note = ""
         self._loop, run = loop, loop.run
-        self._search: dict[str, Any] = {
+        self._search: Json = {
             "version": __version__,
             "problem": digest(run.problem),
             "random_state": int(run.random_state),
@@ -105,7 +106,7 @@ class Checkpoint:
             self._at = time.perf_counter()
             self._cost = self._at - began
 
-    def _compare(self, other: dict[str, Any]) -> None:
+    def _compare(self, other: Json) -> None:
         """Refuse the state of another search."""
         for name, mine in self._search.items():
             if other.get(name) == mine:
@@ -119,7 +120,7 @@ class Checkpoint:
             )
 
 
-def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
+def stored(loop: BranchAndBound) -> tuple[Json, Arrays]:
     """A header of plain values and flat arrays, from which :func:`restore` makes the same state."""
     run, boxes = loop.run, loop.boxes
     # Before the search has begun only its first climb is under way.
@@ -155,7 +156,7 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
+def restore(loop: BranchAndBound, header: Json, arrays: Arrays) -> None:
     """Go on where :func:`stored` was called, with a loop of the same problem and options. ValueError, KeyError or
     TypeError: the state does not fit the problem, or is none.
     """
@@ -303,7 +304,7 @@ def _within(array: NDArray[Any], low: float, high: float) -> None:
 # ---- lines
 
 
-def stored_lines(states: Sequence[ClimbState]) -> tuple[list[dict[str, Any]], list[Floats]]:
+def stored_lines(states: Sequence[ClimbState]) -> tuple[list[Json], list[Floats]]:
     """Series of climbs as plain values, and their points one after the other."""
     found, points = [], []
     for state in states:
@@ -328,20 +329,20 @@ def stored_lines(states: Sequence[ClimbState]) -> tuple[list[dict[str, Any]], li
     return found, points
 
 
-def _stored_climb(climb: Climb) -> dict[str, Any]:
+def _stored_climb(climb: Climb) -> Json:
     numbers = {name: getattr(climb, name) for name in COUNTS}
     numbers |= {name: float(getattr(climb, name)).hex() for name in VALUES}
     widths = [float(width).hex() for width in climb.widths]
     return numbers | {"directions": len(climb.queue), "widths": widths, "smooth": climb.at is not None}
 
 
-def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[ClimbState]:
+def restored_lines(stored: Sequence[Json], points: Floats) -> list[ClimbState]:
     """The series that :func:`stored_lines` was given, with the same random numbers to come."""
     rows = list(finite(points)[::-1])
     return [_state(state, rows) for state in stored]
 
 
-def _state(stored: dict[str, Any], rows: list[Floats]) -> ClimbState:
+def _state(stored: Json, rows: list[Floats]) -> ClimbState:
     """One series of climbs; its points are taken from the end of ``rows``."""
     state = ClimbState(np.random.default_rng(0), random_start=bool(stored["random_start"]))
     state.owed = _number(stored["owed"])
@@ -349,7 +350,7 @@ def _state(stored: dict[str, Any], rows: list[Floats]) -> ClimbState:
     state.rng.bit_generator.state = stored["rng"]
     state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
     if (kept := stored["climb"]) is not None:
-        numbers: dict[str, Any] = {name: int(kept[name]) for name in COUNTS}
+        numbers: Json = {name: int(kept[name]) for name in COUNTS}
         numbers |= {name: float.fromhex(kept[name]) for name in VALUES}
         state.climb = Climb(rows.pop(), **numbers)
         state.climb.queue = [rows.pop() for _ in range(kept["directions"])]

@@ -14,7 +14,7 @@ import numpy as np
 from rerank.certificate import Certificate
 from rerank.errors import InputError, NotSupportedError
 from rerank.errors.telling import Note
-from rerank.io.bounded import MAX_TEXT
+from rerank.io.bounded import MAX_TEXT, Json
 from rerank.io.columns import COMPLETE, ColumnKind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
@@ -103,7 +103,7 @@ def document(state: FittedState) -> ModelDocument:
     )
 
 
-def _settings(state: FittedState, signs: Indices) -> dict[str, Any]:
+def _settings(state: FittedState, signs: Indices) -> Json:
     """The entries of a document that the schema does not name; ``signs`` are those of the used columns."""
     task, stage, labels = state.task, state.first_stage, state.labels
     squares, encoded = state.columns.squares, None if state.task.members else state.columns.encoded
@@ -205,7 +205,7 @@ def columns_of(doc: ModelDocument) -> Columns:
         made = _blend_of(doc, Columns(names, frame, names, every, every))
         chosen = np.arange(doc.n_made, dtype=np.intp)
     lists = lists if isinstance(lists, str) else ""
-    beside: dict[str, Any] = {"transformer": made, "lists": lists, "aside": (lists,) if lists else ()}
+    beside: Json = {"transformer": made, "lists": lists, "aside": (lists,) if lists else ()}
     return Columns(names, frame, names, chosen, every, left_out, **beside).called(names)
 
 
@@ -235,7 +235,7 @@ def _asked_for(columns: Columns) -> list[int] | None:
 def result_of(doc: ModelDocument) -> Result:
     """The result of a document."""
     quoted = quoted_statistic_of(doc)
-    body: dict[str, Any] = {"seconds": {}} | nested(doc.result)
+    body: Json = {"seconds": {}} | nested(doc.result)
     certificate, evidence, short = (body.pop(name, {}) for name in ("certificate", "evidence", "shortlist"))
     if not isinstance(body.pop("message", None), str):
         raise _unusable("it has no message")
@@ -384,7 +384,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         )
 
 
-def result_to_flat(result: Result) -> dict[str, Any]:
+def result_to_flat(result: Result) -> Json:
     """Numbers, texts, booleans and None by dotted name."""
     # Older files have no entry of these.
     new = {name for name, value in (("gave_up", result.gave_up), ("changed", result.changed)) if not value}
@@ -406,7 +406,7 @@ def _shortened(text: Any) -> Any:
     return text if len(str(text)) <= MAX_TEXT else "sha256:" + hashlib.sha256(str(text).encode()).hexdigest()
 
 
-def _certificate(entries: Mapping[str, Any]) -> Any:
+def _certificate(entries: Json) -> Any:
     """The certificate of a file; None if there is none, or if its fractions were too long for the file."""
     if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
         return None
@@ -417,7 +417,7 @@ def _certificate(entries: Mapping[str, Any]) -> Any:
         raise _unusable("its certificate lacks an entry, or one is no number") from None
 
 
-def flattened(body: Any, prefix: str = "") -> dict[str, Any]:
+def flattened(body: Any, prefix: str = "") -> Json:
     """Values by dotted name; entries of a sequence are numbered."""
     if not isinstance(body, Mapping | list):
         return {prefix: body}
@@ -428,14 +428,14 @@ def flattened(body: Any, prefix: str = "") -> dict[str, Any]:
     }
 
 
-def gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def gathered(flat: Json, prefix: str) -> Json:
     """The entries below a dotted name."""
     return {key[len(prefix) + 1 :]: value for key, value in flat.items() if key.startswith(prefix + ".")}
 
 
-def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+def nested(flat: Json) -> Json:
     """The mapping that was flattened; a sequence is numbered from 0, and empty ones are not there."""
-    tree: dict[str, Any] = {}
+    tree: Json = {}
     for key, value in flat.items():
         *path, last = key.split(".")
         node = tree
@@ -463,7 +463,7 @@ def _hints(kind: type) -> dict[str, tuple[Any, ...]]:
     return {name: get_args(hint) if isinstance(hint, UnionType) else (hint,) for name, hint in hints.items()}
 
 
-def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def _typed(kind: type, body: Json, prefix: str) -> Json:
     """The entries, each of the type that the class declares; sequences as tuples."""
     found = dict(body)
     for name, (declared, *others) in _hints(kind).items():

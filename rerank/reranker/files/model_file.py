@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
-from rerank.io.bounded import MAX_TEXT, parsed_json, read_bytes
+from rerank.io.bounded import MAX_TEXT, Json, parsed_json, read_bytes
 from rerank.io.margin import LARGEST, Margin
 
 FORMAT = "exact-rerank model"
@@ -112,8 +112,8 @@ class ModelDocument(Head):
     reranked: NDArray[np.intp] | None = _kept("integers?", default=None)  # that could be used, ascending; None for all
     threshold: float | None = _kept("float?", default=None)
     n_candidates: int | None = _kept("integer?", default=None)  # K, the number of rows reranked at training
-    result: Mapping[str, Any] = _kept("flat", default_factory=dict)  # statistic, value, bound, status, seconds ...
-    settings: Mapping[str, Any] = _kept("flat", default_factory=dict)  # the remaining options of the fit
+    result: Json = _kept("flat", default_factory=dict)  # statistic, value, bound, status, seconds ...
+    settings: Json = _kept("flat", default_factory=dict)  # the remaining options of the fit
     versions: Mapping[str, str] = _kept("flat", default_factory=dict)  # of packages
     random_state: int | None = _kept("integer?", default=None)
 
@@ -134,9 +134,9 @@ class ModelDocument(Head):
 KINDS = {each.name: each.metadata["kind"] for each in fields(ModelDocument)}
 
 
-def to_dict(document: ModelDocument) -> dict[str, Any]:
+def to_dict(document: ModelDocument) -> Json:
     """Return the document as plain JSON values, digest included; :func:`from_dict` is its inverse."""
-    body: dict[str, Any] = {"format": FORMAT, "schema": SCHEMA}
+    body: Json = {"format": FORMAT, "schema": SCHEMA}
     for each in fields(document):
         if each.name != SOMETIMES or document.member_scores is not None:
             body[each.name] = encode(each.name, getattr(document, each.name))
@@ -268,7 +268,7 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def _digest(body: Mapping[str, Any]) -> str:
+def _digest(body: Json) -> str:
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 

@@ -1,11 +1,12 @@
 """First stages that are stored as entries of a model file: scorers of tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import InputError
+from rerank.io.bounded import Json
 from rerank.io.columns import COMPLETE, ColumnKind
 from rerank.io.levels import name_of
 from rerank.reranker.blend import Blend
@@ -17,7 +18,7 @@ from rerank.scorers.encoding import Rule
 _OF_TREES, _OF_LOGISTIC = ("left_out",), ("columns", "left_out", "centre", "square_of")
 
 
-def blend_of(entries: Mapping[str, Any], columns: Columns) -> Blend:
+def blend_of(entries: Json, columns: Columns) -> Blend:
     """The blend that its ``to_dict`` wrote."""
     members, weights = list[FirstStage](), list[float]()
     if set(entries) != {"members"} or len(entries["members"]) < 2:
@@ -52,7 +53,7 @@ def asked_as(stage: FirstStage) -> Any:
     return stage.name if is_own_name(stage.name) else stage.estimator
 
 
-def of_entries(name: str, body: Mapping[str, Any], columns: Columns) -> Any:
+def of_entries(name: str, body: Json, columns: Columns) -> Any:
     """The scorer of tables by that name, from what its ``to_dict`` wrote."""
     if "members" in body:
         return blend_of(body, columns)

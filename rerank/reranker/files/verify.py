@@ -19,6 +19,7 @@ import numpy as np
 from rerank.certificate import load_proof, verify_proof
 from rerank.certificate.lists import ideal_value
 from rerank.errors import CertificateError, InputError
+from rerank.io.bounded import Json
 from rerank.io.frames import complete, is_frame, is_sparse
 from rerank.io.labels import TwoLabels
 from rerank.io.table import Table
@@ -399,10 +400,10 @@ def _of_file(findings: _Findings, problem: Problem, *_: Any) -> Solution:
     return bounded_by_ideal(problem, solution).within_bound()
 
 
-def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[str, Any]:
+def _impossible(doc: ModelDocument, result: Result, named: str | None) -> Json:
     """Entries that cannot stand beside the others of the file, with what would have to stand there."""
     fitted, asked = result.status not in documents.UNFITTED, doc.settings.get("solver")
-    found: dict[str, Any] = {}
+    found: Json = {}
     if result.evidence is None and any(name.startswith("evidence.") for name in doc.result):
         found["result.evidence"] = None
     if fitted and not any(name.startswith("certificate.") for name in doc.result):
@@ -419,9 +420,9 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
     return found | _impossible_run(result, fitted)
 
 
-def _impossible_bounds(result: Result, fitted: bool) -> dict[str, Any]:
+def _impossible_bounds(result: Result, fitted: bool) -> Json:
     """Of the bounds, and of whom they were taken from."""
-    found: dict[str, Any] = {}
+    found: Json = {}
     if result.bound < result.value:
         found["result.bound"] = f"at least {result.value:.12g}"
     if (result.bound_solver is None) == (result.bound_source in ON_WORD):
@@ -439,9 +440,9 @@ def _impossible_bounds(result: Result, fitted: bool) -> dict[str, Any]:
     return found
 
 
-def _impossible_run(result: Result, fitted: bool) -> dict[str, Any]:
+def _impossible_run(result: Result, fitted: bool) -> Json:
     """Of the figures of a program, a search and the start."""
-    found: dict[str, Any] = {}
+    found: Json = {}
     if fitted and result.claims_too_much:
         found["result.program_value"] = "not above the bound"
     if fitted and result.fell_behind:
