@@ -104,7 +104,7 @@ def _kind(item: RankedList) -> tuple[Any, ...]:
     return (item.weight, item.constant, item.scale, item.alone, *(own.tobytes() for own in arrays))
 
 
-def _flat(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], Indices]:
+def _flat(parts: Sequence[NDArray[np.generic]]) -> tuple[NDArray[Any], Indices]:
     """Arrays one after the other, and their sizes."""
     return np.concatenate(parts), np.array([part.size for part in parts], dtype=np.intp)
 
@@ -165,7 +165,7 @@ def ideal_value(problem: Problem) -> Fraction:
     return value_of_places(problem, [None] * max(item.thresholds().size for item in problem.lists))
 
 
-def check_quotas(problem: Problem, scores: NDArray[Any]) -> None:
+def check_quotas(problem: Problem, scores: NDArray[np.generic]) -> None:
     """Refuse scores (n,) of all rows, exactly, whose order does not meet a quota: a CertificateError names it."""
     for quota in problem.quotas:
         for item in problem.lists:

@@ -143,7 +143,7 @@ def row_names(table: Table) -> NDArray[np.object_]:
 def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
     """Some rows of a table."""
 
-    def some(values: NDArray[Any] | None) -> Any:
+    def some(values: NDArray[np.generic] | None) -> Any:
         return None if values is None else values[rows]
 
     return replace(

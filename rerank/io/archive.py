@@ -155,7 +155,7 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     return body
 
 
-def cut(array: NDArray[Any], sizes: NDArray[Any]) -> list[NDArray[Any]]:
+def cut(array: NDArray[np.generic], sizes: NDArray[np.integer[Any]]) -> list[NDArray[Any]]:
     """Consecutive parts of the given sizes; ValueError if they are not all of the array."""
     stops = np.cumsum(sizes, dtype=np.int64)
     if (sizes < 0).any() or (int(stops[-1]) if stops.size else 0) != len(array):
@@ -164,12 +164,12 @@ def cut(array: NDArray[Any], sizes: NDArray[Any]) -> list[NDArray[Any]]:
     return [array[stop - size : stop] if size else nothing for stop, size in zip(stops.tolist(), sizes.tolist())]
 
 
-def joined(parts: Iterable[NDArray[Any]], kind: Any) -> NDArray[Any]:
+def joined(parts: Iterable[NDArray[np.generic]], kind: Any) -> NDArray[Any]:
     """Arrays one after the other, flat; :func:`cut` parts them again."""
     return np.concatenate([np.empty(0, kind), *(part.ravel() for part in parts)])
 
 
-def finite(array: NDArray[Any], shape: tuple[int, ...] | None = None) -> NDArray[Any]:
+def finite(array: NDArray[np.generic], shape: tuple[int, ...] | None = None) -> NDArray[Any]:
     """The array in this shape; ValueError if it has another size or holds a NaN or an infinity."""
     if not np.isfinite(array).all():
         raise ValueError("a number is not finite")

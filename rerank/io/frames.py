@@ -42,7 +42,7 @@ class Frame:
         return replace(self, columns={name: values[rows] for name, values in self.columns.items()})
 
 
-def joined(columns: Mapping[str, NDArray[Any]], notes: Iterable[str] = ()) -> Floats | Frame:
+def joined(columns: Mapping[str, NDArray[np.generic]], notes: Iterable[str] = ()) -> Floats | Frame:
     """One array of float64 if all columns are complete numbers, else a data frame."""
     if all(values.dtype.kind == "f" and not np.isnan(values).any() for values in columns.values()):
         return np.column_stack(list(columns.values()))
@@ -175,7 +175,7 @@ def _of_arrow(values: Any) -> Floats:
     return np.asarray(values.to_numpy() if many else values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _of_objects(array: NDArray[Any]) -> Floats | None:
+def _of_objects(array: NDArray[np.generic]) -> Floats | None:
     found = np.empty(array.size)
     for row, entry in enumerate(array):
         missing = entry is None or type(entry).__name__ == "NAType"
@@ -198,7 +198,7 @@ def some_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X.take(rows) if hasattr(X, "column_names") else X[rows]
 
 
-def frame_like(X: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
+def frame_like(X: Any, columns: Mapping[str, NDArray[np.generic]]) -> Any:
     """A data frame of the package of another one, with its index if it has one."""
     if hasattr(X, "iloc"):
         return type(X)(dict(columns), index=X.index)

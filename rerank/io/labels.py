@@ -37,7 +37,7 @@ class TwoLabels:
             raise InputError(f"y holds {found!r}; the labels of this fit are {self.negative!r} and {self.positive!r}.")
         return relevant.astype(np.float64)
 
-    def by_grades(self, values: NDArray[Any]) -> bool:
+    def by_grades(self, values: NDArray[np.generic]) -> bool:
         """Whether the values are 0 and 1 already, as tables of files have them for words and for -1 and 1."""
         words = isinstance(self.negative, str) and isinstance(self.positive, str)
         signs = (self.negative, self.positive) == (-1, 1) and bool(np.any(values == 0))
@@ -93,7 +93,7 @@ def read_labels(y: Any, n: int, pos_label: Any = None, utilities: bool = False) 
     return grades, None
 
 
-def _two(values: NDArray[Any], pos_label: Any) -> TwoLabels:
+def _two(values: NDArray[np.generic], pos_label: Any) -> TwoLabels:
     known = list(dict.fromkeys(values.ravel().tolist()))
     shown = ", ".join(map(repr, known[:5])) + (", ..." if len(known) > 5 else "")
     if len(known) != 2:

@@ -61,7 +61,7 @@ def _tells(y: Floats) -> bool:
     return 1 < kinds <= y.size / 2 and _orders(y) > -log(CHANCE)
 
 
-def _orders(y: NDArray[Any]) -> float:
+def _orders(y: NDArray[np.generic]) -> float:
     """The logarithm of the number of orders of these labels."""
     counts = np.unique(y, return_counts=True)[1]
     return lgamma(y.size + 1) - sum(lgamma(count + 1) for count in counts.tolist())
@@ -95,7 +95,7 @@ def _values(table: Any, j: int) -> NDArray[Any]:
     return np.array([None if entry is None else str(entry) for entry in entries(values)], dtype=object)
 
 
-def _known(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _known(values: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Which rows miss no value."""
     return np.isfinite(values) if values.dtype.kind == "f" else np.array([value is not None for value in values])
 
@@ -125,14 +125,14 @@ def _leak(values: NDArray[Any], name: str, y: Floats) -> str:
     return ""
 
 
-def _copies(values: NDArray[Any], y: NDArray[Any]) -> bool:
+def _copies(values: NDArray[np.generic], y: NDArray[np.generic]) -> bool:
     """Whether each label has one value, and each value one label."""
     _, first, codes = np.unique(y, return_index=True, return_inverse=True)
     stands = values[first]
     return len(set(stands.tolist())) == stands.size and bool(np.all(values == stands[codes]))
 
 
-def _parted(values: NDArray[Any], relevant: NDArray[np.bool_]) -> str:
+def _parted(values: NDArray[np.generic], relevant: NDArray[np.bool_]) -> str:
     """How the values separate the relevant rows from the others, in words; empty if they do not."""
     own, other = values[relevant], values[~relevant]
     if not own.size or not other.size:
@@ -146,7 +146,7 @@ def _parted(values: NDArray[Any], relevant: NDArray[np.bool_]) -> str:
     return "" if levels & shared else f"none of its {len(levels | shared)} values is of both kinds of rows"
 
 
-def _separation(values: NDArray[Any], y: Floats, columns: int) -> str:
+def _separation(values: NDArray[np.generic], y: Floats, columns: int) -> str:
     """A separation of the labels that so many columns have not by chance, in words; empty without one."""
     known = _known(values)
     values, relevant = values[known], y[known] > y.min()
@@ -159,7 +159,7 @@ def _separation(values: NDArray[Any], y: Floats, columns: int) -> str:
     return f"tells the label without a mistake ({told})"
 
 
-def _distinct(values: NDArray[Any]) -> bool:
+def _distinct(values: NDArray[np.generic]) -> bool:
     """Whether values are whole numbers that doubles count, and no two of them equal."""
     if values.dtype.kind != "f" or np.any(values != np.floor(values)) or not np.abs(values).max() <= 2.0**53:
         return False

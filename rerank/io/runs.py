@@ -223,7 +223,7 @@ def _of_mapping(source: Mapping[Any, Any], what: str) -> _Sides:
     return _Sides(queries, documents, [value for own in source.values() for value in own.values()])
 
 
-def _check(found: tuple[Words, Words, NDArray[Any]], what: str, empty: bool = False) -> None:
+def _check(found: tuple[Words, Words, NDArray[np.generic]], what: str, empty: bool = False) -> None:
     """Refuse what no file could hold: a score that is not finite, no document, a document twice in a query."""
     qid, docid, score = found
     bad = ~np.isfinite(score)

@@ -87,7 +87,7 @@ def numbered(ids: ArrayLike) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     return distinct, np.fromiter(map(number.__getitem__, texts), dtype=np.intp, count=len(texts))
 
 
-def within(numbers: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.intp]:
+def within(numbers: NDArray[np.generic], order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Place of each row in its list, from 1, where ``order`` has the rows list by list."""
     count, place = np.bincount(numbers), np.empty(order.size, dtype=np.intp)
     place[order] = np.arange(order.size) - np.repeat(np.cumsum(count) - count, count) + 1

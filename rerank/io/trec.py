@@ -102,7 +102,7 @@ class RunRows:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, qid: Words, docid: Words, values: NDArray[Any], *others: Any) -> "RunRows":
+    def of(cls, qid: Words, docid: Words, values: NDArray[np.generic], *others: Any) -> "RunRows":
         """The rows of a record that has objects."""
         return cls(*numbered(qid), Texts.of(docid.tolist()), np.asarray(values, dtype=np.float64), *others)
 

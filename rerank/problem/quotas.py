@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import ceil, floor
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -192,7 +191,7 @@ def unmet(quotas: Sequence[Quota], proved: bool) -> InfeasibleError:
     )
 
 
-def scaled_quotas(quotas: Sequence[Quota], kinds: NDArray[Any], share: float) -> tuple[Quota, ...]:
+def scaled_quotas(quotas: Sequence[Quota], kinds: NDArray[np.generic], share: float) -> tuple[Quota, ...]:
     """Quotas for a part of a list: places and rows are a ``share`` of those asked for, rounded to what is easier. At
     least one row stays asked for, but never more than the part has; ``kinds`` are those of its rows.
     """

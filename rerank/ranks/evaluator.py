@@ -55,7 +55,7 @@ class Evaluator:
             known.update(dict.fromkeys(TIES, found) if flat.untied(given) else {ties: found})
         return list(known[ties])
 
-    def _values(self, given: NDArray[Any], ties: Ties) -> list[float | None]:
+    def _values(self, given: NDArray[np.generic], ties: Ties) -> list[float | None]:
         """Values by scores that stand list by list."""
         flat = self._flat
         if self.statistic.by_order:
@@ -92,7 +92,7 @@ class Evaluator:
         spread = float(((weights * (leads - lead)) ** 2).sum()) * counted / (counted - 1)
         return lead, math.sqrt(spread) / float(weights.sum())
 
-    def _error_of_rows(self, scores: NDArray[Any], others: NDArray[Any], ties: Ties) -> float:
+    def _error_of_rows(self, scores: Floats, others: Floats, ties: Ties) -> float:
         """Standard error of a lead on one list."""
         ranked = self.lists[0]
         gains, scale = ranked.gains, self.scales[0][1]
@@ -149,7 +149,7 @@ def won_pairs(gains: Floats, scores: ArrayLike, ties: Ties = "pessimistic", list
     return won
 
 
-def _sortable(scores: NDArray[Any]) -> NDArray[Any]:
+def _sortable(scores: NDArray[np.generic]) -> NDArray[Any]:
     """Scores that ``lexsort`` takes."""
     return dense_codes(scores)[1] if scores.dtype.kind == "O" else scores
 
@@ -168,7 +168,7 @@ class Flat:
         self.paid = np.zeros(rows.size)
         self.paid[pays[self.number]] = by_size(statistic.coefficients, sizes[pays])
 
-    def untied(self, scores: NDArray[Any]) -> bool:
+    def untied(self, scores: NDArray[np.generic]) -> bool:
         """Whether scores are known to differ within each list: those that were ordered last."""
         return self._last is not None and bool(self._last[2].all()) and np.array_equal(self._last[0], scores)
 
@@ -177,7 +177,7 @@ class Flat:
         """What the j-th best relevant row multiplies that with, list by list."""
         return by_size(self.statistic.hit_weights, self.sizes)  # type: ignore[arg-type]
 
-    def earned(self, scores: NDArray[Any], ties: Ties) -> tuple[Indices, Floats]:
+    def earned(self, scores: NDArray[np.generic], ties: Ties) -> tuple[Indices, Floats]:
         """Rows from the last place up, and what each of them earns; list by list."""
         if self.statistic.alone:
             return np.arange(self.gains.size), self.gains * self._by_list(scores, ties)
@@ -203,7 +203,7 @@ class Flat:
             paid = np.repeat(np.add.reduceat(paid, starts) / sizes, sizes)
         return order, paid * gains
 
-    def _order(self, scores: NDArray[Any]) -> tuple[Indices, NDArray[np.bool_]]:
+    def _order(self, scores: NDArray[np.generic]) -> tuple[Indices, NDArray[np.bool_]]:
         """Rows by list and score, and whether each is the first of its score."""
         if self._last is not None and np.array_equal(self._last[0], scores):
             return self._last[1].copy(), self._last[2]
@@ -231,7 +231,7 @@ class Flat:
             weights[starts[k] : starts[k] + sizes[k]] = block[::-1]
         return weights
 
-    def _by_list(self, scores: NDArray[Any], ties: Ties) -> Floats:
+    def _by_list(self, scores: NDArray[np.generic], ties: Ties) -> Floats:
         """What each row would earn as the only relevant one beside the irrelevant rows of its list."""
         order, new = self._order(scores)
         block, irrelevant = np.cumsum(new) - 1, (self.gains == 0)[order]
@@ -248,7 +248,7 @@ class Flat:
         return np.asarray((to_come[at + last + 1] - to_come[at + first]) / np.maximum(last + 1 - first, 1))
 
 
-def _sizes(parts: Sequence[NDArray[Any]]) -> Indices:
+def _sizes(parts: Sequence[NDArray[np.generic]]) -> Indices:
     return np.array([part.size for part in parts], dtype=np.intp)
 
 

@@ -66,7 +66,7 @@ def flat_lists(qid: ArrayLike | None, n: int) -> tuple[list[Any], Indices, Indic
     return [known[k] for k in by_name], np.argsort(codes, kind="stable"), np.bincount(codes)
 
 
-def parted(values: NDArray[Any], sizes: NDArray[Any]) -> list[NDArray[Any]]:
+def parted(values: NDArray[np.generic], sizes: NDArray[np.generic]) -> list[NDArray[Any]]:
     """Arrays of these sizes, one after the other: views, of which :func:`numpy.split` takes ten times as long."""
     ends = np.cumsum(sizes).tolist()
     return [values[begin:end] for begin, end in zip([0, *ends], ends)]

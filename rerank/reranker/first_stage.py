@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import uncounted
@@ -217,7 +216,7 @@ def fit_first_stage(
     first_stage: Any,
     rows: TableRows,
     y: Floats,
-    qid: NDArray[Any] | None = None,
+    qid: Indices | None = None,
     sample_weight: Floats | None = None,
     random_state: Any = None,
 ) -> tuple[FirstStage, Floats | None]:
@@ -286,7 +285,7 @@ def _strongest(
     numeric: Indices | None,
     rows: TableRows,
     y: Floats,
-    qid: NDArray[Any] | None,
+    qid: Indices | None,
     sample_weight: Floats | None,
 ) -> Indices:
     """The columns that move the score of the whole regression most, by a deviation of each."""
@@ -302,7 +301,7 @@ def _strongest(
 
 
 def _fitted_as(
-    name: str, named: bool, estimator: Any, seen: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None
+    name: str, named: bool, estimator: Any, seen: Any, y: Floats, qid: Indices | None, sample_weight: Floats | None
 ) -> Any:
     """A fitted clone, or an error that names the first stage where it cannot be fitted."""
     if thawed(estimator) is not estimator:
@@ -463,7 +462,7 @@ def is_fitted(estimator: Any) -> bool:
     return True
 
 
-def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None) -> Any:
+def fitted(estimator: Any, X: Any, y: Floats, qid: Indices | None, sample_weight: Floats | None) -> Any:
     """A fitted clone. Classifiers learn ``y > min(y)``, regressors, rankers and scorers that take grades the grade.
     Lists and weights go where ``fit`` takes them, rows sorted by list to rankers that take groups.
     """
@@ -494,7 +493,7 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
 
 
 def _fitted_by_groups(
-    fresh: Any, prefix: str, parameter: str, X: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None
+    fresh: Any, prefix: str, parameter: str, X: Any, y: Floats, qid: Indices | None, sample_weight: Floats | None
 ) -> Any:
     """A ranker that wants rows sorted by list, and the sizes or the ids of the lists."""
     lists = np.zeros(y.size, dtype=np.intp) if qid is None else np.asarray(qid)

@@ -61,7 +61,7 @@ def cut(scores: Floats, n_candidates: int | None) -> float:
 
 
 def shortlist(
-    scores: Floats | None, gains: Floats, qid: NDArray[Any] | None = None, n_candidates: int | None = None
+    scores: Floats | None, gains: Floats, qid: Indices | None = None, n_candidates: int | None = None
 ) -> Shortlist:
     """Head and tail of every list by scores (n,); the threshold of several is reached by as many rows as heads have."""
     _, rows, sizes = flat_lists(qid, gains.size)
@@ -114,7 +114,9 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
     return np.where(is_head, positive, first)
 
 
-def list_heads(first: Floats, qid: NDArray[Any] | None, n_candidates: int | None) -> tuple[NDArray[np.bool_], float]:
+def list_heads(
+    first: Floats, qid: NDArray[np.generic] | None, n_candidates: int | None
+) -> tuple[NDArray[np.bool_], float]:
     """Which rows are among the K best of their list, and the largest cut over the lists."""
     _, rows, sizes = flat_lists(qid, first.size)
     own = first[rows]

@@ -183,13 +183,13 @@ class TableLogistic(ClassifierMixin, OfTables):
         starts = accumulate((len(rule.names("")) for rule in self.rules_ or ()), initial=0)
         return [start for start, rule in zip(starts, self.rules_ or ()) if isinstance(rule, Numbers)]
 
-    def _model(self, rows: Any, target: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
+    def _model(self, rows: Any, target: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, Floats]:
         model = LogisticRegression(C=self.C, class_weight="balanced" if self.balanced else None, max_iter=self.max_iter)
         model.fit(rows, target, sample_weight=weight)
         self.n_iter_ = model.n_iter_
         return model.coef_, model.intercept_
 
-    def _fit_head(self, table: Any, rows: Any, target: NDArray[Any], weight: Floats | None) -> None:
+    def _fit_head(self, table: Any, rows: Any, target: NDArray[np.generic], weight: Floats | None) -> None:
         """The second model, of the rows that make up the share ``head`` of the weight by the first one."""
         scores = self._scores(table)[0]
         order = np.argsort(-scores, kind="stable")

@@ -113,7 +113,7 @@ class Nodes(NamedTuple):
         return cls(column, threshold, left, right, gap_left, is_set, value, np.array(roots, np.intp))
 
 
-def _joined(trees: Sequence[tuple[NDArray[Any], ...]]) -> Nodes:
+def _joined(trees: Sequence[tuple[NDArray[np.generic], ...]]) -> Nodes:
     """Trees whose branches are counted from their own root, as one."""
     sizes = [tree[0].size for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)

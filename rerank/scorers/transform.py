@@ -129,7 +129,7 @@ def _ranks(values: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
     return values, levels / reached[-1]
 
 
-def _place(knots: Floats, x: NDArray[Any]) -> NDArray[np.int64]:
+def _place(knots: Floats, x: NDArray[np.generic]) -> NDArray[np.int64]:
     """``2m + 1`` at knot ``m`` and ``2m`` between knots ``m - 1`` and ``m``."""
     wide = x.astype(np.float64)
     found: NDArray[np.int64] = np.searchsorted(knots, wide, "left") + np.searchsorted(knots, wide, "right")

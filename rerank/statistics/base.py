@@ -214,7 +214,7 @@ def _ideals(statistic: RankStatistic, gains: Floats, sizes: Counts) -> Floats:
     return sums(paid, sizes)
 
 
-def by_size(made: Callable[[int], NDArray[Any]], sizes: Counts) -> NDArray[Any]:
+def by_size(made: Callable[[int], NDArray[np.generic]], sizes: Counts) -> NDArray[Any]:
     """What is made for the size of each list, list by list; it is made once for each size."""
     of = {size: made(size) for size in np.unique(sizes).tolist()}
     return np.concatenate([np.empty(0), *map(of.__getitem__, sizes.tolist())]) if sizes.size != 1 else of[int(sizes[0])]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +73,7 @@ class Sides:
         return self.known[base, side]
 
 
-def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
+def ends(codes: NDArray[np.uint16 | np.int64], roots: int) -> NDArray[np.int64]:
     """Last code of the subtree that begins at each code. UnprovenError unless the codes are exactly ``roots`` full
     binary trees, one after the other.
     """
@@ -94,7 +93,7 @@ def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
     return keys[np.searchsorted(keys, (before - 1) * n + np.arange(n))] % n
 
 
-def is_leaf(codes: NDArray[Any]) -> Mask:
+def is_leaf(codes: NDArray[np.uint16 | np.int64]) -> Mask:
     """Which codes are those of leaves."""
     return (codes < COORDINATE) | (codes == PRICED)
 

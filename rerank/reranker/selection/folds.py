@@ -39,7 +39,7 @@ def fold_names(splits: Sequence[Split]) -> list[str]:
 def splits_of(
     X: Floats,
     relevant: ArrayLike,
-    units: NDArray[Any] | None,
+    units: NDArray[np.generic] | None,
     cv: Any,
     n_repeats: int | None,
     random_state: Any,
