@@ -40,6 +40,8 @@ class Card(Readable):
     spread : (float, float) or None
         Of the intervals of ``totals``, in standard errors: how much nearer to the overall share than its risk a total
         may be in rows to come, and how much farther, by refits; None for 1.96 on either side.
+    pooled : bool
+        Whether without ``spread`` intervals are those of pools of totals, as cards of earlier files have them.
     """
 
     questions: tuple[Question, ...]
@@ -48,6 +50,7 @@ class Card(Readable):
     cut: int | None = None
     special: tuple[Question, ...] = ()
     spread: tuple[float, float] | None = None
+    pooled: bool = False
 
     def __post_init__(self) -> None:
         if len(self.questions) != len(self.points) or not self.questions:
@@ -242,7 +245,7 @@ class Card(Readable):
         spread: tuple[float, float] | None = None,
     ) -> "Card":
         """The card with what its totals mean in these rows, which count as so many relevant and other ones."""
-        return replace(self, totals=tuple(risks(totals, relevant, other, spread)), spread=spread)
+        return replace(self, totals=tuple(risks(totals, relevant, other, spread)), spread=spread, pooled=False)
 
     def parts(self) -> list[Part]:
         """What a person reads: questions and points, risks by total, and the cuts that matter."""
@@ -271,8 +274,10 @@ class Card(Readable):
         relevant = sum(total.relevant for total in self.totals)
         rows = relevant + sum(total.other for total in self.totals)
         how = "count that these rows chose the card, by its refits."
-        if self.spread is None:
+        if self.spread is None and self.pooled:
             how = "do not count that these rows chose the card; those of a fit with validation bootstrap do."
+        elif self.spread is None:
+            how = "are of the rows of each total alone, wider since these rows chose the card."
         return (
             f"A risk is (relevant + {relevant / rows:.3g}) / (rows + 1), one row more with the share of all rows, for "
             f"neighbouring totals together where shares would fall. Intervals {how}"
@@ -318,12 +323,14 @@ def risks(
     relevant: NDArray[np.float64],
     other: NDArray[np.float64],
     spread: tuple[float, float] | None = None,
+    pooled: bool = False,
 ) -> list[Total]:
     """What each total means, the largest first. The share of relevant rows with the overall share added as one row,
     made to fall with the total by pooling neighbours (isotonic regression); the interval is Wilson's [Wilson1927] of
-    the rows that were pooled; or with as many standard errors as refits say (``spread``). Totals that are pooled
-    differ in rows to come: their rows are the geometric mean of those of the pool and of the total, since those
-    of the pool make intervals too narrow for single totals, and those of the total too wide.
+    this risk and the total's own rows, or ``pooled`` of the share and the rows that were pooled; or with as many
+    standard errors as refits say (``spread``). Totals that are pooled differ in rows to come: then their rows are the
+    geometric mean of those of the pool and of the total, since those of the pool make intervals too narrow for single
+    totals, and those of the total too wide.
     """
     levels, number = np.unique(-np.asarray(totals, np.int64), return_inverse=True)
     p = np.bincount(number, relevant, levels.size)
@@ -341,9 +348,9 @@ def risks(
             pools[-1] = [pools[-1][0] + rows, pools[-1][1] + hits, pools[-1][2] + many]
 
     def interval(pool: Sequence[float], rows: float) -> tuple[float, float]:
-        if spread is None:
-            return wilson(pool[1], pool[0])
         risk = smooth(pool)
+        if spread is None:
+            return wilson(pool[1], pool[0]) if pooled else (end(risk, rows, -Z), end(risk, rows, Z))
         low, high = spread if risk >= base else (-spread[1], -spread[0])
         many = math.sqrt(rows * pool[0]) + 1
         return end(risk, many, -high), end(risk, many, -low)

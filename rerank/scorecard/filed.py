@@ -42,7 +42,7 @@ def of_totals(card: Card, fit: Fit | None) -> list[FiledEntry]:
     found = []
     if card.totals:
         levels, p, q = (np.array([total[j] for total in card.totals]) for j in range(3))
-        again = risks(levels.astype(np.int64), p.astype(np.float64), q.astype(np.float64), card.spread)
+        again = risks(levels.astype(np.int64), p.astype(np.float64), q.astype(np.float64), card.spread, card.pooled)
         pairs = enumerate(zip(card.totals, again))
         apart = next((k for k, (total, own) in pairs if not _same(total[3:], own[3:])), None)
         own, new = card.totals[apart or 0].risk, float(again[apart or 0].risk)

@@ -27,7 +27,9 @@ from rerank.scorecard.questions import Question
 AnyPath = str | os.PathLike[str]
 
 FORMAT = "exact-rerank card"
-SCHEMA = 3  # files of schema 1 have neither a digest nor what was asked; those of 2 lack the options of LEGACY
+# Files of schema 1 have neither a digest nor what was asked, those of 2 lack the options of LEGACY; those up to 3 have
+# the intervals of pools of totals.
+SCHEMA = 4
 HEADER = ["question", "points"]
 
 MOST_BYTES = 8 * 2**20
@@ -166,6 +168,8 @@ def json_of(card: Any, result: Any = None) -> str:
     }
     if card.spread is not None:
         body["spread"] = list(map(float, card.spread))
+    if card.pooled:
+        body["pooled"] = True
     if card.special:
         body["special"] = {code.column: _plain(code.value) for code in card.special}
     if result is not None:
@@ -225,7 +229,7 @@ def _of_json(body: Any) -> Filed:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")
     if body.get("schema") not in range(1, SCHEMA + 1) or isinstance(body["schema"], bool):
         raise ValueError(f"its schema is {str(body.get('schema'))[:40]!r}, and 1 to {SCHEMA} are read")
-    _keys(body, "the card", keys, ("fit", "digest", "special", "spread"))
+    _keys(body, "the card", keys, ("fit", "digest", "special", "spread", "pooled"))
     questions, points = [], []
     for place, entry in enumerate(_list(body["questions"], "questions", MOST_QUESTIONS), 1):
         where = f"question {place}"
@@ -262,7 +266,10 @@ def _of_json(body: Any) -> Filed:
         spread = tuple(_number(own, "the spread of intervals") for own in _list(body["spread"], "the spread", 2))
         if len(spread) != 2 or not spread[0] < 0 < spread[1]:
             raise ValueError("the spread of intervals is no pair of a number below 0 and one above")
-    return Filed((tuple(questions), tuple(points), tuple(totals), cut, special, spread), fit, "digest" in body)
+    pooled = body.get("pooled", body["schema"] <= 3 and spread is None)
+    if not isinstance(pooled, bool):
+        raise ValueError("whether intervals are those of pools is neither true nor false")
+    return Filed((tuple(questions), tuple(points), tuple(totals), cut, special, spread, pooled), fit, "digest" in body)
 
 
 def _value(given: Any, where: str) -> Any:

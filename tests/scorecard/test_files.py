@@ -142,7 +142,8 @@ def without(name):
     [
         (lambda body: [body], "it does not say that its format is"),
         (changed(format="exact-rerank model"), "it does not say that its format is"),
-        (changed(schema=4), "its schema is '4', and 1 to 3 are read"),
+        (changed(schema=5), "its schema is '5', and 1 to 4 are read"),
+        (changed(pooled=1), "whether intervals are those of pools is neither true nor false"),
         (changed(schema=True), "its schema is 'True'"),
         (without("cut"), "the card lacks 'cut'"),
         (changed(extra=1), "the card has 'extra', which no card has"),
@@ -194,7 +195,7 @@ def test_a_changed_file_is_refused_unless_its_digest_goes_and_earlier_files_have
     path.write_text(json.dumps(body))
     refuses("the digest does not match", Card.of, path)
     del body["digest"]
-    for schema in (1, 2, 3):
+    for schema in (1, 2, 3, 4):
         path.write_text(json.dumps({**body, "schema": schema}))
         assert Card.of(path).points == (5, -2)
 
