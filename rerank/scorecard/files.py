@@ -261,15 +261,21 @@ def _of_json(body: Any) -> Filed:
         raise ValueError("the digest does not match the content; whoever changed the card on purpose takes it out")
     if fit is not None and fit["bound"] is None:
         fit = {**fit, "bound": math.inf}
+    arguments = tuple(questions), tuple(points), tuple(totals), cut, special, *_intervals(body)
+    return Filed(arguments, fit, "digest" in body)
+
+
+def _intervals(body: Any) -> tuple[tuple[float, ...] | None, bool]:
+    """Of the intervals of totals: the spread by refits, and whether they are those of pools."""
     spread = None
     if "spread" in body:
-        spread = tuple(_number(own, "the spread of intervals") for own in _list(body["spread"], "the spread", 2))
+        spread = tuple(_number(end, "the spread of intervals") for end in _list(body["spread"], "the spread", 2))
         if len(spread) != 2 or not spread[0] < 0 < spread[1]:
             raise ValueError("the spread of intervals is no pair of a number below 0 and one above")
     pooled = body.get("pooled", body["schema"] <= 3 and spread is None)
     if not isinstance(pooled, bool):
         raise ValueError("whether intervals are those of pools is neither true nor false")
-    return Filed((tuple(questions), tuple(points), tuple(totals), cut, special, spread, pooled), fit, "digest" in body)
+    return spread, pooled
 
 
 def _value(given: Any, where: str) -> Any:
