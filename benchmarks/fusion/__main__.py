@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks.data import folder
 from benchmarks.fusion.collections import KINDS, cells
 from benchmarks.fusion.lists import cell
+from benchmarks.fusion.measures import kept_measures
 from benchmarks.fusion.methods import lacking, measured
 from benchmarks.fusion.page import curves, page
 from benchmarks.resumed import measured_cells
@@ -33,29 +34,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cells", type=Path, default=KEPT, help="file with one line a cell")
     parser.add_argument("--draws", type=int, default=1, help="draws of runs and training queries in each fold")
     parser.add_argument("--collections", nargs="*", default=list(KINDS), choices=list(KINDS), help="only these")
+    parser.add_argument("--written", action="store_true", help="measure nothing, write the page")
     parser.add_argument("--page", type=Path, default=DOCS / "fusion.md", help="where to write the page")
     asked = parser.parse_args(arguments)
     where = folder(asked.data)
-    if where is None:
+    if where is None and not asked.written:
         print("No folder of data sets; give it with --data.", file=sys.stderr)
         return 2
-    compile_kernels()
+    if not asked.written:
+        compile_kernels()
 
     def timed(key: tuple[str, int, int, int, int], row: dict[str, Any]) -> dict[str, Any]:
-        if not lacking(row):
+        if where is None or not lacking(row):
             return {}
         with processor_clock():
             return measured(*cell(where, *key), row)
 
     rows = measured_cells(
         asked.cells,
-        cells(asked.collections, asked.draws),
+        [] if asked.written else cells(asked.collections, asked.draws),
         list,
         lambda key: timed(key, {}),
         lambda row: f"{row['cell']} " + " ".join(f"{name} {row[name]['ndcg']:.4f}" for name in ("RRF", "guarded")),
         timed,
     )
-    asked.page.write_text(page(rows))
+    asked.page.write_text(page(rows, kept_measures()))
     curves(rows, asked.page.parent / "images" / "fusion_curves.png")
     return 0
 

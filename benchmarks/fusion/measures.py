@@ -2,7 +2,8 @@
 or on columns of scores that stand for runs.
 
 Leads of ScoreFusion over fusions that need no folds, on held-out queries. A query is tested by every draw of runs and
-training queries, and its mean difference is one of the values of which the interval is Student's, 95 %.
+training queries, and its mean difference is one of the values of which the interval is Student's, 95 %. What is
+measured is kept in ``benchmarks/fusion/measures.jsonl``; ``python -m benchmarks.fusion --written`` puts it on the page.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +24,13 @@ from benchmarks.evidence.page import summary
 from benchmarks.fusion.collections import FOLDS, KINDS, REAL
 from benchmarks.fusion.lists import Part, cell
 from benchmarks.fusion.methods import logistic, minmax, rrf, single
+from benchmarks.resumed import measured_cells
 from benchmarks.trust.limits import processor_clock
 from rerank.fusion import ScoreFusion
 from rerank.ranks import list_values, number_lists
 from rerank.search import compile_kernels
 
+KEPT = Path(__file__).parent / "measures.jsonl"
 STATS = ("ndcg@10", "rr@10", "recall@100")
 SIZES = (10, 50)
 MOST_RUNS = 6
@@ -45,10 +49,8 @@ def values(given: Part, stat: str, scores: NDArray[np.float64]) -> dict[str, flo
     return dict(zip(names, found.tolist()))
 
 
-def measured(
-    where: Path, name: str, runs: int, size: int, draws: int, stat: str
-) -> tuple[dict[str, list[float]], float]:
-    """Mean difference of each query to every rival, and mean CPU seconds of a fit."""
+def measured(where: Path, name: str, runs: int, size: int, stat: str, draws: int) -> dict[str, Any]:
+    """Mean lead over every rival with half of its interval, and mean CPU seconds of a fit."""
     ahead: dict[str, dict[str, list[float]]] = {rival: {} for rival in RIVALS}
     seconds = []
     for fold in range(FOLDS):
@@ -64,13 +66,18 @@ def measured(
                     other = values(test, stat, method(train, test)[0])
                     for query, value in own.items():
                         ahead[rival].setdefault(query, []).append(value - other[query])
-    return {rival: [float(np.mean(each)) for each in by.values()] for rival, by in ahead.items()}, float(
-        np.mean(seconds)
-    )
+    leads = {rival: summary([np.mean(each) for each in by.values()], 0.0)[:2] for rival, by in ahead.items()}
+    found = {rival: [round(mean, 4), round(half, 4)] for rival, (mean, half) in leads.items()}
+    return {**found, "seconds": round(float(np.mean(seconds)), 2)}
+
+
+def kept_measures() -> list[dict[str, Any]]:
+    """The lines that were measured so far."""
+    return measured_cells(KEPT, [], list, lambda cell: {}, str)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line for each collection, number of runs, number of training queries and measure."""
+    """Measure a line for each collection, number of runs, number of training queries and measure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fusion.measures", description=__doc__)
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--draws", type=int, default=2)
@@ -80,18 +87,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if where is None:
         raise SystemExit("No folder of data sets; give it with --data.")
     compile_kernels()
-    print(f"| runs | queries | measure | {' | '.join(f'less {rival}' for rival in RIVALS)} | CPU seconds |")
-    print("|---" * (len(RIVALS) + 4) + "|", flush=True)
-    for name in given.collections:
-        for size in SIZES:
-            for runs in (some for some in KINDS[name].runs if some <= MOST_RUNS):
-                for stat in STATS:
-                    found, seconds = measured(where, name, runs, size, given.draws, stat)
-                    told = []
-                    for by_query in found.values():
-                        mean, half, *_ = summary(np.array(by_query), 0.0)
-                        told.append(f"{mean:+.4f} +- {half:.4f}")
-                    print(f"| {name}, {runs} | {size} | {stat} | {' | '.join(told)} | {seconds:.2f} |", flush=True)
+    asked = [
+        (name, runs, size, stat, given.draws)
+        for name in given.collections
+        for size in SIZES
+        for runs in KINDS[name].runs
+        if runs <= MOST_RUNS
+        for stat in STATS
+    ]
+    measured_cells(KEPT, asked, list, lambda cell: measured(where, *cell), str)
 
 
 if __name__ == "__main__":

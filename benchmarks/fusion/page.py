@@ -22,12 +22,9 @@ CURVES = "robust03"
 """The collection of the picture."""
 
 FINDINGS = """\
-What follows from it: take `ScoreFusion` from five judged queries on. Over all six collections its mean lead over RRF
-has an interval above 0 from ten queries on, and so has its lead over logistic regression at five, 20, 50 and 80
-queries. On the real runs alone the lead over RRF has such an interval at 50 only, on TREC Deep Learning 2020 nowhere.
-There logistic regression on min-max scores, in a hundredth of a second, is as good from ten queries on, and falls below
-RRF with five. Fits of the statistic itself (ascent, exact) need some 50 queries to be level, boosted trees more
-than 20. From 20 queries on a search for weights was seldom worth its time."""
+What follows from it: with five judged queries equal weights of min-max scores are ahead, in the mean, of all that is
+fitted without folds. On the real runs logistic regression on min-max scores is ahead of RRF from ten queries on, though
+not by more than its interval. Boosted trees need more than 20 queries to be level."""
 
 
 METHOD = f"""\
@@ -39,13 +36,18 @@ columns stand for runs: those whose nDCG@10 is {CHANCE:g} above that of a random
 the fold are the test. Leads are means in nDCG@10 (linear gain; a query without a hit counts 0) over RRF (k = 60), with
 Student's 95 % interval over folds.
 
-guarded is `ScoreFusion` of version 0.2, before [decision 0039](decisions/0039-fusion-is-the-one-choice.md), with its
-defaults and at most 10 CPU seconds. logistic is scikit-learn's logistic regression of relevance
-on min-max scores (C = 100, both signs). Coordinate ascent (.5 CPU seconds) and the exact fit
-without folds (1 CPU second) have min-max scores and weights >= 0; LightGBM's lambdarank has reciprocal ranks. How the
-rule of that choice was made, on other draws of the same sets: [decision
-0028](decisions/0028-the-null-of-score-fusion.md).
+guarded is `ScoreFusion` with its defaults and at most 10 CPU seconds; it is a column once all cells have it. logistic
+is scikit-learn's logistic regression of relevance on min-max scores (C = 100, both signs). Coordinate ascent (.5 CPU
+seconds) and the exact fit without folds (1 CPU second) have min-max scores and weights >= 0; LightGBM's lambdarank has
+reciprocal ranks.
 """
+
+MEASURES = """\
+## ScoreFusion by three measures
+
+Mean lead of `ScoreFusion` with its defaults over each rival on held-out queries, with Student's 95 % interval over
+queries. `python -m benchmarks.fusion.measures --data FOLDER --draws 1` measures the lines that are missing, and
+`python -m benchmarks.fusion --written` puts them here. CPU seconds of a fit are those of a busy machine."""
 
 
 def leads(rows: Sequence[dict[str, Any]], where: Where, name: str, base: str = "RRF") -> np.ndarray:
@@ -91,8 +93,33 @@ def _shown(values: np.ndarray) -> str:
     return f"{mean:+.3f}" + ("" if math.isnan(half) else f" +- {half:.3f}")
 
 
-def page(rows: Sequence[dict[str, Any]]) -> str:
-    """The page in Markdown."""
+def complete(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The methods that all cells have."""
+    return [name for name in METHODS if all(name in row for row in rows)]
+
+
+def by_measure(measured: Sequence[dict[str, Any]]) -> list[str]:
+    """The table of leads by several measures, and in how many of its comparisons ScoreFusion is clearly behind."""
+    if not measured:
+        return []
+    rivals = [name for name in measured[0] if name not in ("cell", "seconds")]
+    heads = ["runs", "queries", "measure", *(f"less {name}" for name in rivals), "CPU seconds"]
+    lines = [MEASURES, "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in measured:
+        name, runs, size, stat, _ = row["cell"]
+        told = " | ".join("{:+.4f} +- {:.4f}".format(*row[rival]) for rival in rivals)
+        lines.append(f"| {name}, {runs} | {size} | {stat} | {told} | {row['seconds']:.2f} |")
+    every = [(rival, *row[rival]) for row in measured for rival in rivals]
+    ahead, behind = ([rival for rival, mean, half in every if side * mean > half] for side in (1, -1))
+    words = f": {', '.join(sorted(set(behind)))}" if behind else ""
+    told = f"In {len(ahead)} of {len(every)} comparisons it is ahead by more than the interval, in {len(behind)} behind"
+    return [*lines, "", f"{told}{words}.", ""]
+
+
+def page(rows: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]] = ()) -> str:
+    """The page in Markdown; ``measured`` are the rows of :mod:`benchmarks.fusion.measures`."""
+    methods = complete(rows)
+    ours = "guarded" in methods
     found, draws = places(rows), len({row["cell"][4] for row in rows})
     planned = draws * FOLDS * sum(len(kind.runs) * len(kind.sizes) for kind in KINDS.values())
     others = [name for name in KINDS if name not in REAL]
@@ -108,19 +135,18 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
         "",
         FINDINGS,
         "",
+        *by_measure(measured),
     ]
     for title, names in (("Real runs", REAL), ("Columns", others), ("All six", list(KINDS))):
-        known = [method for method in METHODS if any(row["cell"][0] in names and method in row for row in rows)]
-        if not known:
+        if not any(row["cell"][0] in names for row in rows):
             continue
-        lines += [f"## {title}, pooled", "", f"| queries | {' | '.join(known)} | guarded less logistic |"]
-        lines += ["|---" * (len(known) + 2) + "|"]
+        compared = [*((method, "RRF") for method in methods), *[("guarded", "logistic")] * ours]
+        heads = [*methods, *["guarded less logistic"] * ours]
+        lines += [f"## {title}, pooled", "", f"| queries | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
         for size in (5, 10, 20, 50, 80):
-            if not pooled(rows, names, size, "guarded", "RRF").size:
-                continue
-            compared = [*((method, "RRF") for method in known), ("guarded", "logistic")]
-            told = [_shown(pooled(rows, names, size, *each)) for each in compared]
-            lines.append(f"| {size} | {' | '.join(told)} |")
+            if pooled(rows, names, size, methods[0], "RRF").size:
+                told = [_shown(pooled(rows, names, size, *each)) for each in compared]
+                lines.append(f"| {size} | {' | '.join(told)} |")
         lines.append("")
     shown = None
     for where in found:
@@ -128,25 +154,26 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
         if (name, runs) != shown:
             shown = name, runs
             lines += [f"## {KINDS[name].title}, {runs} runs", ""]
-            lines += [f"| queries | RRF | {' | '.join((*METHODS, *TOLD))} |"]
-            lines += ["|---" * (len(METHODS) + len(TOLD) + 2) + "|"]
-        lines.append(_line(rows, where))
+            heads = [*methods, *TOLD * ours]
+            lines += [f"| queries | RRF | {' | '.join(heads)} |", "|---" * (len(heads) + 2) + "|"]
+        lines.append(_line(rows, where, methods))
         if where == found[-1] or found[found.index(where) + 1][:2] != (name, runs):
             lines.append("")
-    return "\n".join([*lines, *_tests(rows, found)]) + "\n"
+    return "\n".join([*lines, *(_tests(rows, found) if ours else [])]).rstrip() + "\n"
 
 
 TOLD = ("RRF kept", "searched", "seconds of guarded")
 
 
-def _line(rows: Sequence[dict[str, Any]], where: Where) -> str:
+def _line(rows: Sequence[dict[str, Any]], where: Where, methods: Sequence[str]) -> str:
     own = [row for row in rows if tuple(row["cell"][:3]) == where]
-    told = [_shown(leads(rows, where, method)) for method in METHODS]
+    told = [_shown(leads(rows, where, method)) for method in methods]
     base = np.mean([row["RRF"]["ndcg"] for row in own])
-    kept = sum(row["guarded"]["chosen"] == "RRF" for row in own)
-    searched = sum("radius" in row["guarded"]["chosen"] for row in own)
-    seconds = np.mean([row["guarded"]["seconds"] for row in own])
-    told += [f"{kept} of {len(own)}", f"{searched} of {len(own)}", f"{seconds:.1f}"]
+    if "guarded" in methods:
+        chosen = [row["guarded"]["chosen"] for row in own]
+        seconds = np.mean([row["guarded"]["seconds"] for row in own])
+        told += [f"{chosen.count('RRF')} of {len(own)}", f"{sum('radius' in one for one in chosen)} of {len(own)}"]
+        told += [f"{seconds:.1f}"]
     return f"| {where[2]} | {base:.3f} | {' | '.join(told)} |"
 
 
@@ -188,9 +215,11 @@ def curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
     kind = KINDS[CURVES]
     figure, axes = pyplot.subplots(1, len(kind.runs), figsize=(9, 3.2), sharey=True, layout="constrained")
     for ax, runs in zip(axes, kind.runs):
-        at = {size: (CURVES, runs, size) for size in kind.sizes if leads(rows, (CURVES, runs, size), "guarded").size}
+        at = {size: (CURVES, runs, size) for size in kind.sizes if leads(rows, (CURVES, runs, size), "logistic").size}
         ax.axhline(0, color="black", lw=0.8)
         for name, (color, line, width) in shown.items():
+            if name not in complete(rows):
+                continue
             found = [interval(leads(rows, where, name)) for where in at.values()]
             ax.plot(list(at), [one[0] for one in found], color=color, ls=line, lw=width, label=name)
             if name == "guarded":

@@ -187,6 +187,13 @@ def test_a_line_has_the_mean_lead_of_each_method() -> None:
     assert "below RRF after Holm's correction in 0 of 1 lines; its mean lead over all lines is +0.0200." in text
 
 
+def test_a_method_that_some_cells_lack_is_no_column_and_measures_are_counted() -> None:
+    made = [{name: own for name, own in row.items() if name != "guarded"} for row in rows()]
+    text = page_of_fusion(made + rows(1), [{"cell": ["dl20", 2, 10, "ap", 1], "RRF": [0.1, 0.05], "seconds": 1.0}])
+    assert "| queries | RRF | logistic |" in text and "## Tests" not in text and "| guarded |" not in text
+    assert "| dl20, 2 | 10 | ap | +0.1000 +- 0.0500 | 1.00 |" in text and "In 1 of 1 comparisons it is ahead" in text
+
+
 def test_pooled_leads_are_those_of_folds() -> None:
     made = rows()
     none = [row["RRF"] | {"chosen": "RRF"} for row in made]
