@@ -890,6 +890,84 @@ def best_vector(
 STEPS = 20_000  # of a search of points between two looks at the clock: some hundredths of a second
 
 
+class PointsAsked(NamedTuple):
+    """Of which rows, questions and limits points are searched, for kernels; ``flagged`` and ``hits`` as in
+    :func:`best_vector`.
+    """
+
+    answers: NDArray[np.uint8]  # (questions, rows)
+    relevant: NDArray[np.int64]  # (rows,)
+    other: NDArray[np.int64]
+    lists: NDArray[np.int64]
+    people: NDArray[np.int64]
+    kinds: int
+    first: NDArray[np.int64]  # (questions + 1,): where the points of a question begin,
+    points: NDArray[np.int64]  # the smallest first
+    alone: NDArray[np.float64]  # (questions,): what no card of this question exceeds
+    places: NDArray[np.int64]  # (questions,): number of the column
+    worth: Worth
+    slack: float
+    limits: Limits
+    flagged: Worth
+    hits: float
+
+
+@kept()
+def best_vectors(sets: Any, bounds: Any, begin: int, depth: Any, asked: Any, best: Any, own: Any, value: Any) -> int:
+    """Search the points of ``sets`` (m, k) from ``begin`` on, as :func:`best_vector` does, until it takes long, or
+    until their ``bounds`` (m,), which fall, are below the best card; returns the first set that is not searched. The
+    points of a set that is better than all before it go to ``own`` (m, k), and its value to ``value``.
+
+    Questions that alone tell the most apart get their points first.
+    """
+    k = sets.shape[1]
+    order, rank, names = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, np.int64)
+    first, band = np.zeros(k + 1, np.int64), np.empty(k, np.int64)
+    chosen = np.empty(k, np.int64)
+    groups = np.empty((1 << k, 2 * asked.worth.scale.size), np.int64)
+    people, together = np.empty((1 << k, 2 * asked.kinds), np.int64), np.empty((1 << k, 2), np.int64)
+    for at in range(begin, sets.shape[0]):
+        if bounds[at] < best[0] - asked.slack:
+            return at
+        for i in range(k):
+            j = i
+            while j > 0 and asked.alone[sets[at, order[j - 1]]] < asked.alone[sets[at, i]]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+        for i in range(k):
+            names[i] = sets[at, order[i]]
+            rank[order[i]] = i
+            first[i + 1] = first[i] + asked.first[names[i] + 1] - asked.first[names[i]]
+            band[i] = asked.places[names[i]]
+        points = np.empty(first[k], np.int64)
+        for i in range(k):
+            points[first[i] : first[i + 1]] = asked.points[asked.first[names[i]] : asked.first[names[i] + 1]]
+        groups[:] = 0
+        people[:] = 0
+        count_groups(asked.answers, names, asked.relevant, asked.other, asked.lists, asked.people, groups, people)
+        together[:] = 0
+        for kind in range(2 * asked.kinds):
+            together[:, kind % 2] += people[:, kind]
+        if depth.depth[0] == 0:
+            depth.depth[0] = 1
+            depth.at[:] = 0
+            depth.bound[:] = np.nan
+        for i in range(k):
+            chosen[i] = own[at, order[i]]
+        limited = asked.limits, band, people, together, asked.flagged, asked.hits
+        domains = first, points
+        ended = best_vector(depth, domains, rank, groups, asked.worth, asked.slack, limited, best, chosen)
+        for i in range(k):
+            own[at, order[i]] = chosen[i]
+        if chosen[0] != 0:
+            value[at] = best[0]
+        if not ended:
+            return at
+        depth.depth[0] = 0
+    return sets.shape[0]
+
+
 @kept()
 def best_points(
     tree: Any, groups: Any, worth: Any, limit: float, strict: bool, asked: Any, leaf: Any, value: Any

@@ -52,6 +52,16 @@ class CardProblem:
         wanted = 0.0 if self.limits.cut == kernels.NO_CUT else self.limits.sensitivity * relevant
         return worth, wanted * (1 - 1e-9)
 
+    @cached_property
+    def points_asked(self) -> kernels.PointsAsked:
+        """Of what the points of sets of questions are searched."""
+        data, domains = self.data, [sorted(own, key=lambda one: (abs(one), -one)) for own in self.domains]
+        rows = data.answers, data.relevant, data.other, data.lists, data.people, int(data.people.max()) + 1
+        first = np.concatenate([[0], np.cumsum(list(map(len, domains)))]).astype(np.int64)
+        points = np.array([one for own in domains for one in own], np.int64)
+        questions = first, points, self.by_question, self.rules.places[:-1]
+        return kernels.PointsAsked(*rows, *questions, self.worth, self.slack, self.limits, *self.flagged)
+
     def listed(self, members: Any) -> bool:
         """Whether all vectors of points of these questions are searched, and not only steps from one to the next."""
         return few([self.domains[j] for j in members])

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ MOST_SETS = 2**31  # sets that are bounded: some minutes
 # A job bounds so many sets, or fewer where rows are many: some hundredths of a second.
 SETS_OF_A_JOB, ROWS_OF_A_JOB = 2**16, 2**32
 MOST_KEPT = 5 * 10**6  # sets whose points are still to be searched
+SETS_OF_A_PART = 64  # whose points are searched in one call, at most: some hundredths of a second
 # Rounds of exchange of each size without a better card after which it ends: at most, where sets are few, one more for
 # so many sets, and for the cards of folds.
 ROUNDS, FEWEST, SETS_OF_A_ROUND, ROUNDS_OF_A_FOLD = 20, 4, 2 * 10**4, 5
@@ -211,23 +213,27 @@ class Search:
         """Search the points of sets, the largest bound first, until the bound falls below the best card; whether none
         is left. What is left counts in the bound.
         """
-        step, begin = 4 * self.n_jobs, 0
-        for begin in range(0, len(sets), step):
-            part = sets[begin : begin + step]
+        begin, size = 0, 4
+        while begin < len(sets):
             if each is None and self.best is not None and bounds[begin] < self.best.value - self.problem.slack:
                 return True
             if self.stop.now:
                 break
+            ends = range(begin, min(len(sets), begin + size * self.n_jobs), size)
+            parts = [(sets[at : at + size], bounds[at : at + size]) for at in ends]
             if each is None:
-                answers = list(pool.map(lambda members: best_of_set(self.problem, members, self.best, self.stop), part))
-                self.take(found for found, _ in answers)
-                done = all(ended for _, ended in answers)
+                search = partial(best_of_sets, self.problem, self.best, self.stop)
+                answers = list(pool.map(search, *zip(*parts)))
+                self.take(card for cards, _, _ in answers for card in cards)
+                searched, done = sum(many for _, many, _ in answers), all(ended for _, _, ended in answers)
             else:
-                done = all(list(pool.map(each, part, bounds[begin : begin + step])))
+                searched = sum(len(members) for members, _ in parts)
+                done = all(list(pool.map(each, *(np.concatenate(side) for side in zip(*parts)))))
             if not done:
                 break
-            self.searched += len(part)
+            self.searched += searched
             self.tell()
+            begin, size = begin + size * self.n_jobs, min(2 * size, SETS_OF_A_PART) if each is None else size
         else:
             return True
         self.left += len(sets) - begin
@@ -317,21 +323,16 @@ def limits_of(problem: CardProblem, members: Any) -> tuple[Any, ...]:
     return (problem.limits, problem.rules.places[np.asarray(members)], by_kind, together, *problem.flagged), by_list
 
 
-def best_of_set(problem: CardProblem, members: Any, best: Found | None, stop: Deadline) -> tuple[Found | None, bool]:
-    """The best card of a set of questions, if none that is known comes before it, and whether all points were searched
-    before the time was over. Questions that alone tell the most apart get their points first.
+def best_of_sets(
+    problem: CardProblem, best: Found | None, stop: Deadline, sets: NDArray[np.int16], bounds: NDArray[np.float64]
+) -> tuple[list[Found], int, bool]:
+    """Cards of sets of questions, each the best so far, if none that is known comes before them; how many sets were
+    searched until their bounds, which fall, fell below it; and whether that was before the time was over.
     """
-    k = len(members)
-    alone = {j: problem.by_question[j] for j in members}
-    order = sorted(range(k), key=lambda i: (-alone[members[i]], i))
-    own = [int(members[i]) for i in order]
-    domains = [sorted(problem.domains[j], key=lambda point: (abs(point), -point)) for j in own]
-    first = np.concatenate([[0], np.cumsum(list(map(len, domains)))]).astype(np.int64)
-    points = np.array([point for each in domains for point in each], np.int64)
-    asked, groups = limits_of(problem, own)
+    many, k = sets.shape
     memory = 1 << min(14, 3 * k)
     depth = kernels.Depth(
-        np.ones(1, np.int64),
+        np.zeros(1, np.int64),
         np.zeros(k + 1, np.int64),
         np.zeros((k + 1, 1 << k), np.int64),
         np.zeros((k + 1, 1 << k), np.int64),
@@ -341,15 +342,13 @@ def best_of_set(problem: CardProblem, members: Any, best: Found | None, stop: De
     value, size = (-math.inf, math.inf) if best is None else (best.value, math.inf)
     if best is not None and len(best.members) <= k:
         size = sum(map(abs, best.points)) if len(best.members) == k else -1.0
-    found, chosen = np.array([value, size]), np.zeros(k, np.int64)
-    rank = np.argsort(order)
-    while not (
-        done := kernels.best_vector(
-            depth, (first, points), rank, groups, problem.worth, problem.slack, asked, found, chosen
-        )
-    ):
-        if stop.now:
+    found, points, values = np.array([value, size]), np.zeros((many, k), np.int64), np.empty(many)
+    at = 0
+    while True:
+        at = kernels.best_vectors(sets, bounds, at, depth, problem.points_asked, found, points, values)
+        done = at == many or bool(bounds[at] < found[0] - problem.slack)
+        if done or stop.now:
             break
-    if not chosen.any():
-        return None, done
-    return Found(tuple(map(int, members)), tuple(chosen[rank].tolist()), float(found[0])), done
+    better = np.flatnonzero(points.any(axis=1))
+    cards = [Found(tuple(sets[i].tolist()), tuple(points[i].tolist()), float(values[i])) for i in better]
+    return cards, at, done

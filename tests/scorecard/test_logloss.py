@@ -62,7 +62,7 @@ def test_the_card_has_the_least_log_loss(request, proved, rows, rules):
 
 def test_a_set_is_bounded_by_logistic_regression_on_its_questions(monkeypatch):
     rows = oracle.drawn(11, n=200)
-    monkeypatch.setattr("rerank.scorecard.search.best_of_set", lambda *asked: (None, False))
+    monkeypatch.setattr("rerank.scorecard.search.best_of_sets", lambda *asked: ([], 0, False))
     card = fitted(rows, "logloss", n_questions=3, points=2)
     bounds = []
     for members in combinations(card.questions_, 3):

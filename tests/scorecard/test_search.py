@@ -197,7 +197,7 @@ def test_memory_of_a_proof_is_that_of_a_path_of_sets():
 
 def test_a_bound_is_that_of_the_sets_that_are_left(monkeypatch):
     rows = oracle.drawn(11)
-    monkeypatch.setattr("rerank.scorecard.search.best_of_set", lambda *asked: (None, False))
+    monkeypatch.setattr("rerank.scorecard.search.best_of_sets", lambda *asked: ([], 0, False))
     card = fitted(rows, n_questions=3, points=2)
     bounds = []
     for members in combinations(card.questions_, 3):
