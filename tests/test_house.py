@@ -72,7 +72,7 @@ LEDGER: dict[str, int] = {
     "rerank": 118,  # public names, verify among them
 }
 
-MOST_ANY = 1857  # types left open, kernels aside; it only falls
+MOST_ANY = 1836  # types left open, kernels aside; it only falls
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.
 OPEN: set[str] = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Quota, RankedList
 from rerank.problem.lists import Floats, Indices, rows_of
-from rerank.ranks.rationals import as_integers, exact_sum, exact_total
+from rerank.ranks.rationals import Exact, as_integers, exact_sum, exact_total
 
 LONG = 200  # numbers whose exact sum costs less as a sum of parts of doubles than as one of integers
 
@@ -25,7 +25,7 @@ def refuse_gaps(problem: Problem, weights: Floats, rows: Indices) -> None:
         raise InputError("The data hold a missing or infinite value; the certificate needs finite numbers.")
 
 
-def exact_scores(problem: Problem, weights: Floats, rows: Indices | None = None) -> tuple[NDArray[Any], int]:
+def exact_scores(problem: Problem, weights: Floats, rows: Indices | None = None) -> tuple[Exact, int]:
     """Scaled scores of rows up to a constant, as integers (m,), and the unit that is 1 in scaled space; of all rows
     (n,) without ``rows``, and 0 for those in no list. InputError for a missing or infinite value where it counts.
     """
@@ -35,12 +35,12 @@ def exact_scores(problem: Problem, weights: Floats, rows: Indices | None = None)
     found, unit = _summed(problem, weights, used, support) if support.size else (np.zeros(used.size, dtype=object), 1)
     if rows is not None:
         return found, unit
-    scores: NDArray[Any] = np.zeros(problem.X.shape[0], dtype=object)
+    scores: Exact = np.zeros(problem.X.shape[0], dtype=object)
     scores[used] = found
     return scores, unit
 
 
-def _summed(problem: Problem, weights: Floats, rows: Indices, columns: Indices) -> tuple[NDArray[Any], int]:
+def _summed(problem: Problem, weights: Floats, rows: Indices, columns: Indices) -> tuple[Exact, int]:
     """Scores by some columns, over their least unit: halves are added, so that most numbers stay short."""
     if columns.size > 1:
         middle = columns.size // 2

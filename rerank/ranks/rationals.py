@@ -76,11 +76,6 @@ def value_down(exact: Fraction) -> float:
     return math.nextafter(rounded, -math.inf) if rounded > exact else rounded
 
 
-def bound_up(exact: Fraction) -> float:
-    """Smallest double not below ``exact``: what may be reported as a bound."""
-    return -value_down(-exact)
-
-
 def to_text(exact: Fraction) -> str:
     """``"0x3/0x8"``: hexadecimal, because Python limits the length of decimal integers and not of these."""
     return f"{exact.numerator:#x}/{exact.denominator:#x}"

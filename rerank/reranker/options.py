@@ -55,6 +55,10 @@ def split_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
+Params = dict[str, Any]
+"""Parameters of an estimator by name."""
+
+
 def worded(words: Mapping[str, Any], wrong: str, text: str, number: type = int) -> Any:
     """What a word stands for, else a number; ``wrong`` says in a sentence that a text is neither."""
     try:
@@ -239,11 +243,11 @@ class RerankerOptions:
 RENAMED = {"epsilon": ("margin", ", with normalise in units of the score")}
 """Parameters of the last release that have another name now."""
 
-KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(RerankerOptions) if each.metadata["kept"]}
+KEPT: Params = {each.name: each.metadata["before"] for each in fields(RerankerOptions) if each.metadata["kept"]}
 """Parameters among the settings of a model file, and their values in files that lack them."""
 
 
-def values_of(options: RerankerOptions) -> dict[str, Any]:
+def values_of(options: RerankerOptions) -> Params:
     """The parameters by name; those of an estimator are what its ``get_params`` gives."""
     return {each.name: getattr(options, each.name) for each in fields(RerankerOptions)}
 
@@ -326,7 +330,7 @@ def spellings(options: type[Any]) -> dict[str, Spelling]:
     return found
 
 
-def parameters(options: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def parameters(options: type[Any], given: Mapping[str, Any]) -> Params:
     """The parameters that options of the command line stand for."""
     readers = {name: spelling.read for name, spelling in spellings(options).items()}
     return {name: value if (read := readers[name]) is None else read(value) for name, value in given.items()}

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
@@ -29,7 +30,7 @@ class Ranker(StateRanker, BaseEstimator):
     first_stage_: Any
     classes_: NDArray[Any] | None
     n_features_in_: int
-    feature_names_in_: NDArray[Any]
+    feature_names_in_: NDArray[np.object_]
 
     def _refuse(self, others: Mapping[str, Any]) -> None:
         """Refuse arguments that ``fit`` has not."""

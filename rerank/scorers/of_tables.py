@@ -28,7 +28,7 @@ class OfTables(BaseEstimator):
     parameters: tuple[str, ...] = ()
     """Names of the parameters that ``to_dict`` writes."""
     n_features_in_: int
-    feature_names_in_: NDArray[Any]
+    feature_names_in_: NDArray[np.object_]
     rules_: list[Rule] | None
     left_out_: dict[int, str]
 

@@ -39,7 +39,7 @@ class Squares(TransformerMixin, BaseEstimator):
     """
 
     n_features_in_: int
-    feature_names_in_: NDArray[Any]
+    feature_names_in_: NDArray[np.object_]
 
     def __init__(self, features: Any = None) -> None:
         self.features = features
@@ -89,7 +89,7 @@ class Squares(TransformerMixin, BaseEstimator):
         validate_data(self, table, reset=reset, skip_check_array=True)
         return table
 
-    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
         """Names of the columns (k + m,); the square of ``age`` is ``age^2``.
 
         Parameters

@@ -44,7 +44,7 @@ class TableColumns(TransformerMixin, OfTables):
         check_is_fitted(self, "rules_")
         return encoding.encoded(as_table(held(X)), self.rules_ or (), self._names())
 
-    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
         """Names of the encoded columns (m,), each once: ``age``, ``age is missing``, ``region = B``."""
         check_is_fitted(self, "rules_")
         names, made = list(self._names() if input_features is None else input_features), list[str]()

@@ -260,7 +260,7 @@ class TableLogistic(ClassifierMixin, OfTables):
         likely = self.predict_proba(X)[:, 1]
         return self.classes_[(likely > 0.5).astype(np.intp)]
 
-    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
         """Names of the encoded columns (m,).
 
         Parameters

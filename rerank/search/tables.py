@@ -222,12 +222,12 @@ def places_of(factor: float, coefficients: Floats) -> Floats:
     return coef[: np.flatnonzero(coef > 0).max(initial=0) + 1]
 
 
-def starts(parts: Sequence[NDArray[Any]]) -> Ints:
+def starts(parts: Sequence[NDArray[np.generic]]) -> Ints:
     """Where each of the arrays begins once they stand one after the other, and where the last ends."""
     return np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int32)
 
 
-def _joined(parts: Sequence[NDArray[Any]], kind: Any = np.float64) -> NDArray[Any]:
+def _joined(parts: Sequence[NDArray[np.generic]], kind: Any = np.float64) -> NDArray[Any]:
     return np.concatenate([np.empty(0), *parts]).astype(kind)
 
 

@@ -14,7 +14,7 @@ from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, problem_of, ranked_list
 from rerank.problem.json import digest
 from rerank.ranks import evaluate
-from rerank.ranks.rationals import bound_up
+from rerank.ranks.rationals import value_down
 from rerank.statistics import AUC, DCG, NDCG, parse
 from tests.cases.instances import STATISTICS, stream
 from tests.oracles.anchored import anchored
@@ -186,10 +186,10 @@ def test_the_price_is_paid_per_feature():
 def test_claims():
     found = certify(small(C=0.1), [1.0, -0.25])
     assert found.value.denominator > 2**50  # no double, so that rounding has a side
-    check_claim(found, value=found.value_down, bound=bound_up(found.value), statistic=float(found.statistic))
+    check_claim(found, value=found.value_down, bound=-value_down(-found.value), statistic=float(found.statistic))
     check_claim(found, value=found.value, bound=found.value)
     check_claim(found, value=-math.inf, bound=math.inf)
-    above, below = bound_up(found.value), found.value_down
+    above, below = -value_down(-found.value), found.value_down
     check_claim(found, value=above, bound=below, tolerance=1e-12)
     for wrong in ({"value": above}, {"bound": below}, {"value": math.nan}, {"bound": math.nan}):
         with pytest.raises(CertificateError, match="was claimed"):

@@ -27,7 +27,7 @@ from rerank.reranker.files.model_file import COLUMNS, ENCODED, SQUARES, ModelDoc
 from rerank.reranker.files.stages import asked_as, kinds_of_rules, kinds_of_stage, of_entries
 from rerank.reranker.first_stage import FirstStage, of_tables
 from rerank.reranker.members import MEMBERS, by_members
-from rerank.reranker.options import KEPT, RerankerOptions, values_of
+from rerank.reranker.options import KEPT, Params, RerankerOptions, values_of
 from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.solve.program import FORMULATIONS, SIZES
@@ -343,7 +343,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             first_stage = asked_as(stage)
         by_epsilon = doc.settings.get("radius") is None and doc.settings.get("normalise") is None
         margin = doc.epsilon if by_epsilon else doc.settings.get("margin")
-        kept = {name: doc.settings.get(name, usual) for name, usual in KEPT.items()}
+        kept: Params = {name: doc.settings.get(name, usual) for name, usual in KEPT.items()}
         options = RerankerOptions(
             n_candidates=doc.n_candidates,
             C=doc.C,

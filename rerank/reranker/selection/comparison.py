@@ -29,6 +29,7 @@ from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import interval, short
 from rerank.reranker.first_stage import fitted, memorises, name_of
+from rerank.reranker.options import Params
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt, placed
 from rerank.reranker.selection.options import FEW, FEW_RADIUS, MARGIN, SAFEGUARD, SMALL, STRONG, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
@@ -320,7 +321,7 @@ def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, nu
 
 def _guard(name: str, stage: Any, base: Reranker, length: int | None, columns: int) -> Method:
     """Corrections of a score by growing radius, kept where they lead it on folds of the training rows."""
-    fixed: dict[str, Any] = {"window": [WINDOW]} if parse(base.stat).counts_places else {}
+    fixed: Params = {"window": [WINDOW]} if parse(base.stat).counts_places else {}
     anchored = {**fixed, "margin": [MARGIN]}
     grid = [{**anchored, "radius": list(SIZES)}, {**fixed, "radius": [None]}]
     if memorises(stage):
@@ -436,7 +437,7 @@ class _MethodTrial:
             return [placed(scores, np.arange(scores.size) / scores.size) for scores in own]
         return [placed(scores, like.own) for scores, like in zip(own, self.ranked[shared[0]])]
 
-    def comparison(self, length: int | None, given: dict[str, Any]) -> Comparison:
+    def comparison(self, length: int | None, given: Params) -> Comparison:
         """The record; ``given`` are parameters of the estimator that is to be taken."""
         if not self.ranked:
             why = next(iter(self.why.values()), "")
@@ -500,7 +501,7 @@ class _MethodTrial:
         return {} if judge is None else {name: self._lead(name, null, judge) for name in names if name not in guards}
 
 
-def _ready(stage: Any, given: dict[str, Any]) -> Any:
+def _ready(stage: Any, given: Params) -> Any:
     """The estimator of a method, for the user's own table."""
     if isinstance(stage, RerankerCV):
         stage.set_params(cv=5, n_repeats=None, time_limit=None, reranker__node_limit=None, reranker__list_length=None)

@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,7 +29,7 @@ from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage, is_auto, is_blend, is_fitted, key_of, memorises
 from rerank.reranker.fit import fit
 from rerank.reranker.members import by_members, members_of, reranked
-from rerank.reranker.options import RerankerOptions, copied
+from rerank.reranker.options import Params, RerankerOptions, copied
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
@@ -335,9 +335,7 @@ class Folds:
         self._longest: dict[Any, float] = {}  # seconds of a fit of each first stage
         self.cut = 0  # fits that count, though the time ended their search
 
-    def take(
-        self, option: Mapping[str, Any], folds: Sequence[int], fits: int, part: slice = slice(None)
-    ) -> list[Ranked]:
+    def take(self, option: Params, folds: Sequence[int], fits: int, part: slice = slice(None)) -> list[Ranked]:
         """What an option makes of the rows held out in folds, or in a part of these; fewer where the time of ``fits``
         to come is over.
         """

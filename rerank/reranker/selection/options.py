@@ -17,7 +17,7 @@ from rerank.reranker.data import Data
 from rerank.reranker.evidence import interval
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, memorises, top_of, variant_options
 from rerank.reranker.members import by_members
-from rerank.reranker.options import RENAMED, RerankerOptions, may_correct, values_of
+from rerank.reranker.options import RENAMED, Params, RerankerOptions, may_correct, values_of
 from rerank.statistics import parse
 
 Base = TypeVar("Base", bound=RerankerOptions)
@@ -45,7 +45,7 @@ SAFEGUARD = 2.0  # standard errors that a lead has to exceed by default (docs/de
 class Option:
     """Parameters of the reranker. A rival is only compared: it would replace a score that the user gave."""
 
-    params: dict[str, Any]
+    params: Params
     rival: bool = False
 
     @property
@@ -73,12 +73,12 @@ def options_of(grid: Any, base: RerankerOptions, data: Data, strong: bool = Fals
     return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
 
 
-def _uncorrected(name: Any, base: RerankerOptions) -> dict[str, Any]:
+def _uncorrected(name: Any, base: RerankerOptions) -> Params:
     """Parameters of another first stage as it is, which may be no blend."""
     return {"first_stage": name, "radius": 0.0} | ({"features": None} if by_members(base.features) else {})
 
 
-def _combinations(grid: Any) -> list[dict[str, Any]]:
+def _combinations(grid: Any) -> list[Params]:
     try:
         candidates = [of_today(each, RENAMED) for each in ParameterGrid(grid)]
     except (TypeError, ValueError) as error:
@@ -122,7 +122,7 @@ def corrections(
     """Corrections of a first stage by growing radius; where the base has squares, the columns alone come before."""
     squares, found = data.rows.columns.squares is not None, list[Option]()
     for columns in [{"features": base.features.features}, {"features": base.features}] if squares else [{}]:
-        fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | columns
+        fixed: Params = ({} if first_stage is None else {"first_stage": first_stage}) | columns
         if base.window is None and parse(base.stat).counts_places:
             fixed["window"] = WINDOW
         automatic = base.margin in (None, "auto")
@@ -180,7 +180,7 @@ def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
 
 
 def cv_results(
-    params: Sequence[dict[str, Any]],
+    params: Sequence[Params],
     leads: Sequence[Lead],
     rivals: Sequence[bool],
     rounds: Sequence[Sequence[float]] = (),

@@ -36,7 +36,7 @@ from rerank.reranker.evidence import WIDTH, Evidence, most_of, option_names, sho
 from rerank.reranker.first_stage import is_auto, memorises, too_many
 from rerank.reranker.fit import broken_by_first_stage, unsearched
 from rerank.reranker.members import reranked
-from rerank.reranker.options import copied, may_correct
+from rerank.reranker.options import Params, copied, may_correct
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.result import Result
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
@@ -276,12 +276,10 @@ class RerankerCV(Ranker):
         dealing = (self.cv, self.n_repeats, self.random_state, data.unit, data.rows.there)
         return splits_of(data.X, judged_by(data), units, *dealing)
 
-    def _publish(
-        self, best: Reranker, trial: Trial, posed: _PosedChoice, chosen: int | None, params: dict[str, Any]
-    ) -> None:
+    def _publish(self, best: Reranker, trial: Trial, posed: _PosedChoice, chosen: int | None, params: Params) -> None:
         self.best_estimator_ = best
         self.first_stage_kept_, self.chosen_ = chosen is None, chosen
-        self.best_params_: dict[str, Any] = params
+        self.best_params_: Params = params
         self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
         tried, rivals = [option.params for option in trial.options], [option.rival for option in trial.options]
         rounds = [[fold.value for fold in trial.rounds.get(k, [])] for k in range(len(tried))]
@@ -300,7 +298,7 @@ class RerankerCV(Ranker):
         judge, statistic = trial.judge, trial.judge.statistic
         counted = judge.data.qid is None and statistic.depth is not None
         first, *others = judge.deals()
-        how: dict[str, Any] = {"folds": len(first), "rounds": 1 + len(others), "safeguard": safeguard}
+        how: Params = {"folds": len(first), "rounds": 1 + len(others), "safeguard": safeguard}
         how["list_length"] = judge.list_length or judge.data.y.size if counted else None
         how["fit_keeps"] = self.best_params_.get("radius") != 0 and best.result_.keeps_first_stage
         how["fit_late"] = how["fit_keeps"] and unsearched(best.result_)
@@ -400,7 +398,7 @@ def _cost_of_linear(posed: _PosedChoice, trial: Trial, chosen: int | None, best:
 
 def _last_fit(
     posed: _PosedChoice, trial: Trial, chosen: int | None, clock: Clock
-) -> tuple[int | None, dict[str, Any], Reranker]:
+) -> tuple[int | None, Params, Reranker]:
     """The fit of an option on all rows. Where the first stage breaks the constraints, or ranks by more columns than
     max_features, the best option is taken that does neither.
     """
@@ -421,7 +419,7 @@ def _last_fit(
     return chosen, params, best
 
 
-def _fitted(posed: _PosedChoice, trial: Trial, chosen: int | None, clock: Clock) -> tuple[dict[str, Any], Reranker]:
+def _fitted(posed: _PosedChoice, trial: Trial, chosen: int | None, clock: Clock) -> tuple[Params, Reranker]:
     """An option, or None for the first stage, on all rows. Trees and blends were tried on folds that serve here too."""
     params, fold, known = trial.params_of(chosen, posed.base), posed.fold, dict[Any, Floats]()
     best = clone(posed.base).set_params(**params)
@@ -535,7 +533,7 @@ class Trial:
         best = best_of(self.options, self.leads, max(safeguard, 0.0), self.by_auc)
         return None if best is None else self.options[best].params["first_stage"]
 
-    def params_of(self, chosen: int | None, base: Reranker) -> dict[str, Any]:
+    def params_of(self, chosen: int | None, base: Reranker) -> Params:
         """Parameters of the last fit: those of the option, or no correction where the first stage is kept."""
         if chosen is not None:
             return self.options[chosen].params
