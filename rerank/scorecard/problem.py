@@ -55,10 +55,10 @@ class CardProblem:
     @cached_property
     def points_asked(self) -> kernels.PointsAsked:
         """Of what the points of sets of questions are searched."""
-        data, domains = self.data, [sorted(own, key=lambda one: (abs(one), -one)) for own in self.domains]
+        data, domains = self.data, [sorted(own, key=lambda point: (abs(point), -point)) for own in self.domains]
         rows = data.answers, data.relevant, data.other, data.lists, data.people, int(data.people.max()) + 1
         first = np.concatenate([[0], np.cumsum(list(map(len, domains)))]).astype(np.int64)
-        points = np.array([one for own in domains for one in own], np.int64)
+        points = np.array([point for own in domains for point in own], np.int64)
         questions = first, points, self.by_question, self.rules.places[:-1]
         return kernels.PointsAsked(*rows, *questions, self.worth, self.slack, self.limits, *self.flagged)
 
