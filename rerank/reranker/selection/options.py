@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.model_selection import ParameterGrid
 
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse
@@ -79,6 +78,8 @@ def _uncorrected(name: Any, base: RerankerOptions) -> Params:
 
 
 def _combinations(grid: Any) -> list[Params]:
+    from sklearn.model_selection import ParameterGrid
+
     try:
         candidates = [of_today(each, RENAMED) for each in ParameterGrid(grid)]
     except (TypeError, ValueError) as error:
