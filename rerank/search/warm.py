@@ -31,6 +31,7 @@ from rerank.search.lines.ascent import Ascent
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.choice import lines_by_rows, number_of_pairs, rough, rows_alone, smooth_from
 from rerank.search.rows.lines import lines_on
+from rerank.search.sizes import OutOfTimeError
 from rerank.search.supports.screening import Screens, layout
 from rerank.search.supports.subsets import Supports
 from rerank.search.tables import RowTables, Tables, is_linear, row_tables, tables
@@ -292,9 +293,10 @@ def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
     parts = {part for part in _needed(problem, points, proof) - _asked if not _begins(part, entries_seen)}
     if not parts:
         return
-    unbroken(lambda: is_compiled(parts) or _compiled(False, parts))
-    watch()
-    _asked.update(parts)
+    with suppress(OutOfTimeError):  # the time was over while it was looked up what is compiled
+        unbroken(lambda: is_compiled(parts) or _compiled(False, parts))
+        watch()
+        _asked.update(parts)
 
 
 def _begins(part: str, entries_seen: int) -> bool:

@@ -1,5 +1,6 @@
 """What the tests of the search share: points of the cube, problems with signal and noise, values by loops."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem, problem_of
-from rerank.search import run
+from rerank.search import SearchResult, run, solve
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
 from rerank.search.rows import choice
@@ -23,7 +24,17 @@ Floats = NDArray[np.float64]
 
 is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
-__all__ = ["by_rows", "drawn_lists", "exact_objective", "noisy_problem", "row_lines", "rows_of", "surface", "tables"]
+__all__ = [
+    "by_rows",
+    "drawn_lists",
+    "exact_objective",
+    "noisy_problem",
+    "row_lines",
+    "rows_of",
+    "surface",
+    "tables",
+    "timed",
+]
 
 
 @contextmanager
@@ -71,3 +82,10 @@ def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **op
     X = rng.normal(size=(queries * size, d))
     gains = (X[:, 0] + rng.normal(size=X.shape[0]) > 1).astype(float) * rng.choice([1.0, 3.0], size=X.shape[0])
     return problem_of(X, gains, parse(statistic), np.repeat(np.arange(queries), size), **options)
+
+
+def timed(problem: Problem, limit: float) -> tuple[SearchResult, float]:
+    """One solve on one core and its processor seconds, which other processes do not stretch."""
+    began = time.process_time()
+    found = solve(problem, time_limit=limit, n_jobs=1)
+    return found, time.process_time() - began

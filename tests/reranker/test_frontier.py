@@ -117,13 +117,14 @@ def test_without_rows_it_is_of_the_rows_of_the_fit(tmp_path):
         assert lost.frontier(1, X, y, folds=None).steps[0].value == own.steps[0].value
 
 
-def test_a_bound_stays_open_where_the_time_ends():
+@pytest.mark.parametrize("stat", ["auc", "dcg@10"])
+def test_a_bound_stays_open_where_the_time_ends(stat):
     X, y = drawn(300, 12, seed=3)
-    found = Reranker("auc").frontier(3, X, y, time_limit=1.5)
+    found = Reranker(stat).frontier(3, X, y, folds=None, time_limit=0.5)
     assert not found.proved and found.steps[-1].bound > found.steps[-1].value and not found.steps[-1].proved
     bounds = [cell[2] for cell in found.parts()[1].cells[1:]]
     assert bounds[-1] != "proved" and float(bounds[-1]) >= found.steps[-1].bound - 1e-9
-    nothing = Reranker("auc").frontier(2, X, y, time_limit=0.0)
+    nothing = Reranker(stat).frontier(2, X, y, time_limit=0.0)
     assert [row["value"] for row in nothing.table] == [row["bound"] for row in nothing.table] == [None, None]
     assert "not tried" in str(nothing) and "+0" not in str(nothing)
 

@@ -72,7 +72,7 @@ def test_it_reaches_the_best_card_that_keeps_a_limit(no_proof, options, same):
 
 
 def test_the_same_seed_gives_the_same_card_and_freedom_no_worse_one(no_proof):
-    rows, values = wide(), {}
+    rows, values = wide(150, 25), {}
     for size, points in ((6, 2), (8, 2), (10, 2), (8, 5), (8, 10)):
         jobs = (1, 2) if size < 8 else (2,)
         cards = [fitted(rows, n_questions=size, points=points, n_jobs=many) for many in jobs]

@@ -218,8 +218,8 @@ def test_where_nothing_is_known_there_is_no_bound_and_a_perfect_card_is_proved(t
     assert Card.of(tmp_path / "card.json").points == card.card_.points
     regret = Scorecard(validation=2, time_limit=0.0).regret({f"q{j} = 1": 1 for j in range(8)}, rows.X, rows.y)
     assert not regret.proved and math.isinf(regret.bound) and "no bound is known" in str(regret)
-    perfect = oracle.Rows(rows.X, (rows.X.to_numpy()[:, :8].sum(axis=1) > 4).astype(int))
-    card = fitted(perfect, n_questions=8, time_limit=10.0)
+    perfect = oracle.Rows(rows.X, (rows.X.to_numpy()[:, :5].sum(axis=1) > 2).astype(int))
+    card = fitted(perfect, n_questions=6, time_limit=10.0)
     assert card.result_.value == card.result_.bound == 1 and card.result_.status == "optimal"
     assert card.verify().value == 1
 

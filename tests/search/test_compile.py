@@ -20,7 +20,7 @@ from rerank.errors.kernels import at_once
 from rerank.errors.stops import limited
 from rerank.problem import WeightRow
 from rerank.reranker.clock import Clock
-from rerank.search import warm
+from rerank.search import line_search, solve, warm
 from rerank.search.domain import Domain
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.choice import number_of_pairs
@@ -382,6 +382,15 @@ print(json.dumps([kernel.py_func.__name__ for kernel in warm.entries() if kernel
 
 def test_nothing_is_compiled_for_a_question_nor_for_a_search_without_time(tmp_path: Path) -> None:
     assert run(ASKED, cache=tmp_path) == []
+
+
+def test_time_that_ends_before_kernels_are_loaded_ends_no_call_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = noisy_problem(40, 3, "auc", 0.3, 0)
+    monkeypatch.setattr(warm, "is_compiled", lambda parts: time.sleep(0.1))
+    for call in (solve, line_search):
+        monkeypatch.setattr(warm, "_asked", set())
+        with at_once():  # else they begin as Python
+            assert call(problem, time_limit=0.05) is not None
 
 
 def test_a_small_first_fit_imports_neither_compiler_nor_modeller(tmp_path: Path) -> None:

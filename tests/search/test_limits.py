@@ -19,20 +19,13 @@ from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
 from rerank.search.rows.choice import number_of_pairs
 from rerank.search.run import SearchRun
-from tests.cases.search import drawn_lists, noisy_problem, tables
+from tests.cases.search import drawn_lists, noisy_problem, tables, timed
 from tests.oracles.oracle import objective_at
 
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
     compile_kernels()
-
-
-def timed(problem: Problem, limit: float) -> tuple[SearchResult, float]:
-    """One solve on one core and its processor seconds, which other processes do not stretch."""
-    began = time.process_time()
-    found = solve(problem, time_limit=limit, n_jobs=1)
-    return found, time.process_time() - began
 
 
 SLOW = {

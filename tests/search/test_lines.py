@@ -17,11 +17,11 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.smooth import sampled, smoothed
-from rerank.search.tables import RowTables, row_tables, tables
+from rerank.search.tables import RowTables, tables
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
-from tests.cases.search import drawn_lists, exact_objective, noisy_problem, surface
+from tests.cases.search import drawn_lists, exact_objective, noisy_problem, rows_of, surface
 
 Floats = NDArray[np.float64]
 
@@ -96,10 +96,6 @@ def test_forward_selection_keeps_to_the_limit_and_grows() -> None:
     assert len(forward(searching(problem), 10, lambda n: 1e9 * n)) < 10
 
 
-def tables_of(problem: Problem) -> RowTables:
-    return row_tables(problem, Domain.of(problem).scale)
-
-
 def slow(problem: Problem, scores: Floats, h: float) -> float:
     """The smooth value by its definition, from the lists of the problem; every place is a threshold of its own."""
     total = 0.0
@@ -133,7 +129,7 @@ def test_the_smooth_value_and_its_slopes(seed: int, h: float) -> None:
     rng = np.random.default_rng(seed)
     statistic = str(rng.choice(["dcg@5", "ndcg@3", "precision@4"]))
     problem = drawn_lists(seed, 3, 9, 3, statistic)
-    t = tables_of(problem)
+    t = rows_of(problem)
     scores = rng.normal(size=len(problem.X))
     value, slopes = fast(t, scores[t.order], h)
     assert value == pytest.approx(slow(problem, scores, h), abs=1e-5)
@@ -145,7 +141,7 @@ def test_the_smooth_value_and_its_slopes(seed: int, h: float) -> None:
 
 def test_a_narrow_width_gives_the_statistic() -> None:
     problem = noisy_problem(300, 3, "dcg@5", 0.2, 0, epsilon=1e-9)
-    t, w = tables_of(problem), np.array([1.0, -0.4, 0.3])
+    t, w = rows_of(problem), np.array([1.0, -0.4, 0.3])
     value, _ = fast(t, t.rows @ w, 1e-9)
     assert value == pytest.approx(values_at(problem, [w])[0], abs=1e-9)
 
@@ -153,7 +149,7 @@ def test_a_narrow_width_gives_the_statistic() -> None:
 @pytest.mark.parametrize("lists", [3, 250])
 def test_a_sample_is_worth_about_the_whole(lists: int) -> None:
     problem = drawn_lists(0, lists, 3000 // lists, 3, "dcg@10")
-    part = tables_of(problem).sample(10**9)
+    part = rows_of(problem).sample(10**9)
     some = sampled(part, 1500, np.random.default_rng(0))
     assert len(part.rows) / 3 < len(some.rows) < len(part.rows) and some.lists.begin[-1] == len(some.rows)
     w = np.array([1.0, 0.5, -0.5])
@@ -176,10 +172,10 @@ def noisy_lists(queries: int, size: int, d: int) -> tuple[Problem, Floats]:
 
 def test_a_climb_gets_to_the_value_of_the_generating_weights() -> None:
     problem, w = noisy_lists(150, 40, 6)
-    search = RowLines(tables_of(problem), Domain.of(problem))
+    search = RowLines(rows_of(problem), Domain.of(problem))
     value, point = search.climb(np.ones(6), rounds=2)
     assert search.tables.to_value(value) >= values_at(problem, [w])[0]
-    again = RowLines(tables_of(problem), Domain.of(problem)).climb(np.ones(6), rounds=2)
+    again = RowLines(rows_of(problem), Domain.of(problem)).climb(np.ones(6), rounds=2)
     assert again[0] == value and np.array_equal(again[1], point)
 
 
@@ -189,7 +185,7 @@ def test_climbs_keep_to_signs_and_limits() -> None:
     anchored = Problem.build(free.X, free.lists, limits=([1, -0.3, -0.3, 0], [1, 0.2, 0.3, 0.3]))
     for problem in (signed, anchored):
         domain, rng = Domain.of(problem), np.random.default_rng(0)
-        ascent = Ascent(tables_of(problem), domain)
+        ascent = Ascent(rows_of(problem), domain)
         for width in WIDTHS[:4]:
             for point in (domain.unchanged, ascent.shaken(domain.random_point(rng), 0.3, rng)):
                 x = ascent.reached(point, width)

@@ -1,6 +1,5 @@
 """Where rounding could decide: margins on the grid of the data, values and bounds near the wrong side."""
 
-import time
 from contextlib import nullcontext
 from fractions import Fraction
 from itertools import product
@@ -12,11 +11,11 @@ from hypothesis import strategies as st
 from rerank.certificate import certify, verify_proof
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, problem_of
-from rerank.search import SearchResult, line_search, solve
+from rerank.search import line_search, solve
 from rerank.search.tables import spacing
 from rerank.statistics import parse
 from tests.cases.examples import examples
-from tests.cases.search import by_rows
+from tests.cases.search import by_rows, timed
 from tests.oracles.anchored import best
 from tests.oracles.comparisons import check_search
 from tests.oracles.oracle import objective_at, optimum
@@ -152,12 +151,6 @@ def test_a_search_that_more_time_would_not_close_says_so_and_its_advice_works() 
     assert "slightly smaller margin" in found.note
     assert solve(only_rationals("0.999"), time_limit=20.0).closed
     assert not solve(CASES["three rows"](), time_limit=20.0).gave_up
-
-
-def timed(problem: Problem, limit: float) -> tuple[SearchResult, float]:
-    began = time.process_time()
-    found = solve(problem, time_limit=limit, n_jobs=1)
-    return found, time.process_time() - began
 
 
 @pytest.mark.parametrize("rows", [False, True], ids=["by pairs", "by rows"])
