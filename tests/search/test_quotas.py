@@ -1,16 +1,22 @@
 """Quotas on the order: searches under them have the enumeration's optimum, with proofs, lines, jobs and checkpoints."""
 
+import os
+import signal
+import time
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rerank.certificate import certify, verify_proof
 from rerank.errors import CertificateError
+from rerank.errors.stops import current
 from rerank.problem import Problem, Proof, Quota, digest, problem_of
 from rerank.problem.proof import LISTED
 from rerank.search import line_search, solve, statistic_bound
+from rerank.search.boxes import signs
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.quotas import with_quotas
@@ -51,6 +57,30 @@ def test_the_margin_costs_no_time_where_a_quota_wants_a_pair_the_other_way(margi
     assert found.closed and found.boxes < 20_000
     assert found.value == best(problem).value
     assert found.proof is None or verify_proof(problem, found.proof).ok
+
+
+@pytest.mark.parametrize("reason", ["time", "ctrl-c"])
+def test_a_stop_while_programs_over_signs_run_ends_them_and_the_bound_holds(
+    reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = opposed("1e-7")
+    whole, begun, possible = solve(problem, n_jobs=1), 0, signs._Signs._possible
+
+    def stopped(*given: Any) -> Any:
+        nonlocal begun
+        begun += 1
+        if begun == 3:  # inside of a box's programs
+            if reason == "ctrl-c":
+                os.kill(os.getpid(), signal.SIGINT)
+            while not current().now:
+                time.sleep(0.01)
+        return possible(*given)
+
+    monkeypatch.setattr(signs._Signs, "_possible", stopped)
+    found = solve(problem, time_limit=3.0 if reason == "time" else 60.0, n_jobs=1)
+    assert begun == 3  # which is refused, and nothing is asked for after it
+    assert not found.closed and found.interrupted == (reason == "ctrl-c")
+    assert whole.closed and found.value <= whole.value <= found.bound
 
 
 def all_listed(problem: Problem, w: np.ndarray) -> Proof:
