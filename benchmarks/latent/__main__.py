@@ -2,10 +2,11 @@
 
 ``--quality`` tunes RoBiRank, WARP and implicit's ALS with as many trials each, and compares precision on test records.
 ``--rates`` times the steps on a drawn log, of the Million Song log's shape with ``--scale 1``, against steps in random
-order.  ``--xi`` compares the ways of the xi-step.  ``--curve`` prints precision against seconds for one and two shards.
+order.  ``--xi`` compares the ways of the xi-step.  ``--default`` compares the default penalty with a fixed one and with
+ALS.  ``--curve`` prints precision against seconds for one and two shards.
 ``--ring`` hands blocks round on Ray and over TCP, and looks at how much of their way work hides; ``--scaling`` times
 engines on one and two cores and calculates.
-Quality, xi and curve need a folder of data sets (``--data``); peers take part where they are installed.
+Quality, xi, default and curve need a folder of data sets (``--data``); peers take part where they are installed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quality", action="store_true", help="precision of all methods")
     parser.add_argument("--rates", action="store_true", help="pairs per second")
     parser.add_argument("--xi", action="store_true", help="time and precision of the ways of the xi-step")
+    parser.add_argument("--default", action="store_true", help="the default penalty beside a fixed one and ALS")
     parser.add_argument("--curve", action="store_true", help="precision against seconds")
     parser.add_argument("--ring", action="store_true", help="blocks handed round, Ray beside TCP")
     parser.add_argument("--scaling", action="store_true", help="seconds on one and two cores, and the law")
@@ -32,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", default="lastfm2k,citeulike_a,ml1m", help="data sets, between commas")
     parser.add_argument("--methods", default="", help="--quality: names, between commas; all without")
     parser.add_argument("--trials", type=int, default=20, help="--quality: settings tried for each method")
-    parser.add_argument("--seeds", type=int, default=3, help="--quality: splits, or starts where the split is given")
+    parser.add_argument("--seeds", type=int, default=3, help="--quality, --default: splits, or starts")
     parser.add_argument("--keep", help="--quality: folder where a method's results are kept, and taken from")
     parser.add_argument("--scale", type=float, default=0.05, help="--rates, --scaling: share of the log")
     asked = parser.parse_args(arguments)
@@ -51,12 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         scaling(asked.scale, asked.plot)
     where = folder(asked.data)
-    if where is None and (asked.quality or asked.xi or asked.curve):
-        print("Quality, xi and curve are left out: there is no folder of data; give one with --data.")
+    if where is None and (asked.quality or asked.xi or asked.default or asked.curve):
+        print("Quality, xi, default and curve are left out: there is no folder of data; give one with --data.")
         return 0
     if where is None:
         return 0
     from benchmarks.latent.curve import report as curve
+    from benchmarks.latent.default import default
     from benchmarks.latent.quality import quality, xi
 
     keep = None if asked.keep is None else Path(asked.keep)
@@ -65,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             quality(where, name, [m for m in asked.methods.split(",") if m], asked.trials, asked.seeds, keep)
         if asked.xi:
             xi(where, name)
+        if asked.default:
+            default(where, name, asked.seeds)
         if asked.curve:
             curve(where, name, asked.plot)
     return 0

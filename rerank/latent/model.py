@@ -3,6 +3,7 @@
 import numbers
 import os
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from rerank.latent.engines.interface import VALIDATION, Factors, seed_of
 from rerank.latent.evaluation import top_items
 from rerank.latent.log import Log, cut, log_of, some_users
 from rerank.latent.options import check_logs, extended
+from rerank.latent.penalty import penalty_of
 from rerank.latent.storage import locked, read, write
 from rerank.latent.training import RunFolder, identity, report_divergence, seed_in, train
 
@@ -52,7 +54,8 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
         "warp" is the loss of Weston et al. instead, see :mod:`rerank.latent.kernels.steps`.
     alpha : float, optional
         Strength of the penalty, which grows with the number of records, as the loss does. Default: 5 over the mean
-        number of records of a user, at most 0.15, which was near the best on the validation parts of three logs.
+        number of records of a user; where that is more than 0.15, at most two thirds of the penalty at which the last
+        factor would vanish (:mod:`rerank.latent.penalty`), but 0.15. ``partial_fit`` keeps it.
     learning_rate : float, default 0.3
         Root mean square of a row's first step, with AdaGrad.
     decay : float, default 10.0
@@ -223,6 +226,8 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
                         "call fit to begin anew."
                     )
             chosen["n_shards"] = self._n_shards
+            if chosen["alpha"] is None:
+                chosen["alpha"] = self.alpha_
             left = self._seed, self._factors, self.n_epochs_, self.history_
         else:
             left = drawn_seed(self.random_state), Factors.none(chosen["n_factors"]), 0, []
@@ -238,7 +243,9 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
         check_logs(log, held_out, known, n_shards)
         if held_out is not None:
             held_out = some_users(held_out, chosen["validation_users"], seed_of(seed, VALIDATION, 1))
-        settings = options.settings_of(chosen, log, n_shards, seed)
+        settings = options.settings_of(chosen, n_shards, seed)
+        if chosen["alpha"] is None:
+            settings = replace(settings, alpha=penalty_of(log, settings.n_factors, seed))
         saved = None if folder is None else RunFolder(folder, identity(log, held_out, settings))
         advice = "check the memory of the machines, and set checkpoint to a folder, so that no epoch is run twice"
         if folder is not None:

@@ -57,14 +57,11 @@ def checked(model: Any) -> dict[str, Any]:
     return chosen
 
 
-def settings_of(chosen: dict[str, Any], log: Log, n_shards: int, seed: int) -> Settings:
-    """The options of a run; ``alpha`` is by default 5 over the mean number of records of a user, at most 0.15."""
-    alpha = chosen["alpha"]
-    if alpha is None:
-        alpha = min(0.15, 5.0 * int((np.diff(log.indptr) > 0).sum()) / log.n_records)
+def settings_of(chosen: dict[str, Any], n_shards: int, seed: int) -> Settings:
+    """The options of a run; a penalty that is not given is still to be found."""
     names = {field.name for field in fields(Settings)}
-    known = {name: value for name, value in chosen.items() if name in names}
-    return Settings(**known | {"alpha": alpha, "n_shards": n_shards, "seed": seed})
+    known = {name: value for name, value in chosen.items() if name in names and value is not None}
+    return Settings(**known | {"n_shards": n_shards, "seed": seed})
 
 
 def check_logs(log: Log, validation: Log | None, known: Factors, n_shards: int) -> None:

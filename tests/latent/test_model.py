@@ -325,8 +325,10 @@ def test_similar_items_are_of_the_same_group(logs):
 
 def test_the_penalty_is_found_from_the_log_where_none_is_given(logs):
     whole = small(n_epochs=3, alpha=None).fit(logs[0])
-    assert whole.alpha_ == 0.15 < 5 * 120 / logs[0].nnz
+    assert 0.15 <= whole.alpha_ < 5 * 120 / logs[0].nnz
     assert small(n_epochs=1, alpha=None).fit(np.ones((9, 60))).alpha_ == pytest.approx(5 / 60)
+    parts = small(alpha=None).partial_fit(logs[0], 2).partial_fit(logs[0], 1)
+    assert same(whole, parts) and same(whole, small(n_epochs=3, alpha=None, n_jobs=1).fit(logs[0]))
     assert same(whole, small(n_epochs=3, alpha=whole.alpha_).fit(logs[0]))
     strong = small(n_epochs=3, alpha=10.0).fit(logs[0])
     assert np.linalg.norm(strong.item_factors_) < np.linalg.norm(whole.item_factors_)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 # Purposes of random numbers. The purpose is part of the seed, so no two purposes share numbers.
-USERS, ITEMS, START, STEPS, VALIDATION = range(5)
+USERS, ITEMS, START, STEPS, VALIDATION, CHOICE = range(6)
 
 
 def seed_of(seed: int, *tag: int) -> int:
