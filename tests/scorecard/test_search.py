@@ -133,7 +133,7 @@ def test_rows_and_lists_of_weight_zero_are_not_there():
 @settings(max_examples=1, **QUICK)
 @given(rows=TABLES)
 def test_threads_and_runs_change_nothing(rows, stat):
-    cards = [fitted(rows, stat, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    cards = [fitted(rows, stat, points=2, n_jobs=n_jobs) for n_jobs in (1, 2)]
     one, two = (
         (str(card.card_), card.result_.value, card.result_.bound, list(map(str, card.pool(0.02)))) for card in cards
     )
