@@ -55,7 +55,8 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
     alpha : float, optional
         Strength of the penalty, which grows with the number of records, as the loss does. Default: 5 over the mean
         number of records of a user; where that is more than 0.15, at most two thirds of the penalty at which the last
-        factor would vanish (:mod:`rerank.latent.penalty`), but 0.15. ``partial_fit`` keeps it.
+        factor would vanish (:mod:`rerank.latent.penalty`), or 0.15 if that is less, or with "warp".
+        ``partial_fit`` keeps it.
     learning_rate : float, default 0.3
         Root mean square of a row's first step, with AdaGrad.
     decay : float, default 10.0
@@ -245,7 +246,7 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
             held_out = some_users(held_out, chosen["validation_users"], seed_of(seed, VALIDATION, 1))
         settings = options.settings_of(chosen, n_shards, seed)
         if chosen["alpha"] is None:
-            settings = replace(settings, alpha=penalty_of(log, settings.n_factors, seed))
+            settings = replace(settings, alpha=penalty_of(log, settings))
         saved = None if folder is None else RunFolder(folder, identity(log, held_out, settings))
         advice = "check the memory of the machines, and set checkpoint to a folder, so that no epoch is run twice"
         if folder is not None:

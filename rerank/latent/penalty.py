@@ -16,7 +16,7 @@ import math
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rerank.latent.engines.interface import CHOICE, seed_of
+from rerank.latent.engines.interface import CHOICE, Settings, seed_of
 from rerank.latent.log import Log
 
 # Records of a user, times the penalty; and the penalty up to which this is taken as it is.
@@ -27,15 +27,17 @@ SHARE = 2 / 3
 ROUNDS, MORE, READ = 4, 8, 2_000_000
 
 
-def penalty_of(log: Log, n_factors: int, seed: int) -> float:
-    """Penalty of a log with at least one record, the same on every engine and any number of threads."""
+def penalty_of(log: Log, settings: Settings) -> float:
+    """Penalty of a log with at least one record, the same on every engine and any number of threads. For WARP, of which
+    the above is not true, it is at most 0.15.
+    """
     users = np.flatnonzero(np.diff(log.indptr))
     mean = log.n_records / users.size
-    if RECORDS / mean <= PLAIN:
-        return RECORDS / mean
-    rng = np.random.default_rng(seed_of(seed, CHOICE))
+    if RECORDS / mean <= PLAIN or settings.loss != "robirank":
+        return min(RECORDS / mean, PLAIN)
+    rng = np.random.default_rng(seed_of(settings.seed, CHOICE))
     drawn = np.sort(rng.permutation(users)[: max(1, int(READ / mean))])
-    return max(PLAIN, min(RECORDS / mean, SHARE * vanishing(log.of(drawn), n_factors, rng)))
+    return max(PLAIN, min(RECORDS / mean, SHARE * vanishing(log.of(drawn), settings.n_factors, rng)))
 
 
 def vanishing(log: Log, n_factors: int, rng: np.random.Generator) -> float:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rerank.latent import LatentRoBiRank, evaluate, split_log
+from rerank.latent.engines.interface import Settings
 from rerank.latent.log import log_of
 from rerank.latent.penalty import penalty_of, vanishing
 from tests.cases.latent import clustered_log, random_log, sums_over_others
@@ -57,4 +58,8 @@ def test_few_records_of_each_user_have_a_penalty_below_collapse_that_is_better_t
 @pytest.mark.parametrize("n_factors", [2, 40])
 def test_logs_with_fewer_factors_than_asked_for_have_the_plain_penalty(n_factors):
     everything = log_of(np.ones((9, 20)))
-    assert penalty_of(everything, n_factors, 0) == 0.15
+    assert penalty_of(everything, Settings(n_factors)) == 0.15
+
+
+def test_warp_has_the_plain_penalty():
+    assert penalty_of(log_of(clustered_log(1000, 400, 8, 8)), Settings(8, loss="warp")) == 0.15
