@@ -211,7 +211,8 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     for d, quota in enumerate(layout.quotas):
         own = {(d, i): sum(not won[i, k] for k in quota.others) <= quota.room for i in quota.ahead}
         if sum(own.values()) < quota.wanted:
-            return Assignment(None, f"quota_count[{d}]: {sum(own.values())} rows are ahead of {quota.wanted} asked for")
+            many = sum(own.values())
+            return Assignment(None, f"quota_count[{d}]: {many} rows are ahead, {quota.wanted} are asked for")
         ahead |= own
     return Assignment(begun.values | named("r", below) | named("t", climbed(layout.ladders, below)) | named("p", ahead))
 
