@@ -67,7 +67,7 @@ LEDGER: dict[str, int] = {
     "plots": 1539,  # axes have types; a card on paper; a validator's pictures; curves as SVG
     "scorecard": 6918,  # sets depth first; exchange; log loss; gaps, ranges, groups; validator's figures
     "latent": 2993,  # a penalty from the log; an evaluation refuses what it cannot judge
-    "reranker": 14787,  # steps with records; comparison; verify; blends, searched too; the choice of a first stage, by AUC too
+    "reranker": 14787,  # steps with records; comparison; verify; blends, searched too; the choice of a first stage
     "cli": 3465,  # commands for cards; compare and frontier; a report of one screen; columns of rows
     "rerank": 118,  # public names, verify among them
 }
