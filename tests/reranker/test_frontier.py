@@ -117,7 +117,7 @@ def test_without_rows_it_is_of_the_rows_of_the_fit(tmp_path):
         assert lost.frontier(1, X, y, folds=None).steps[0].value == own.steps[0].value
 
 
-@pytest.mark.parametrize("stat", ["auc", "dcg@10"])
+@pytest.mark.parametrize("stat", ["auc", "ap"])
 def test_a_bound_stays_open_where_the_time_ends(stat):
     X, y = drawn(300, 12, seed=3)
     found = Reranker(stat).frontier(3, X, y, folds=None, time_limit=0.5)

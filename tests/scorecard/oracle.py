@@ -374,3 +374,15 @@ def pessimistic(y: Any, coefficients: Sequence[float]) -> Callable[[Any], float]
         return sum(pay for pay, row in zip(coefficients, order) if y[row])
 
     return worth
+
+
+def wilson(share, rows):
+    """The shares whose own standard error lies 1.96 times between them and this share, by the quadratic formula."""
+    z = 1.959963984540054
+    ends = np.roots([rows + z * z, -(2 * rows * share + z * z), rows * share * share])
+    return np.clip(sorted(ends.real), 0, 1)
+
+
+def pools(totals):
+    """For each total relevant rows and rows of all totals with its risk."""
+    return [tuple(sum(one[j] for one in totals if one.risk == own.risk) for j in (1, 2)) for own in totals]

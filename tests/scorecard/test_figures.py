@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from rerank.scorecard import Card, Scorecard, figures
 from tests.cli.commands import run
+from tests.scorecard.oracle import pools, wilson
 from tests.scorecard.test_gaps import applicants
 
 
@@ -64,18 +65,6 @@ def small():
     est = Scorecard(n_questions=3, points=3, validation=None).fit(frame, y)
     assert any(pool != one[1:3] for pool, one in zip(pools(est.card_.totals), est.card_.totals))
     return est, frame, y
-
-
-def wilson(share, rows):
-    """The shares whose own standard error lies 1.96 times between them and this share, by the quadratic formula."""
-    z = 1.959963984540054
-    ends = np.roots([rows + z * z, -(2 * rows * share + z * z), rows * share * share])
-    return np.clip(sorted(ends.real), 0, 1)
-
-
-def pools(totals):
-    """For each total relevant rows and rows of all totals with its risk."""
-    return [tuple(sum(one[j] for one in totals if one.risk == own.risk) for j in (1, 2)) for own in totals]
 
 
 def test_intervals_are_of_the_rows_of_each_total_or_by_refits(made, small, tmp_path):

@@ -156,7 +156,7 @@ def test_a_proof_is_verified_and_a_mutated_one_refused(seed: int, stat: str) -> 
     assert verdict.ok, verdict.message
     low = float(best(problem).value) - 1e-6
     assert not verify_proof(problem, replace(found.proof, bound=low)).ok
-    if problem.weighs_hits and not problem.alone:
+    if problem.weighs_hits and not any(item.alone for item in problem.lists):
         twice = tuple(replace(item, hits=2 * item.hits) for item in problem.lists)
         other = replace(problem, lists=twice)
         assert not verify_proof(other, found.proof).ok  # it is the proof of another problem

@@ -550,7 +550,7 @@ class Judge:
     list_length: int | None = None
 
     @cached_property
-    def by_auc(self) -> "Judge | None":
+    def by_auc(self) -> Self | None:
         """The same rows judged by AUC, which all pairs decide, where the statistic counts places of one list with two
         grades; else None.
         """
