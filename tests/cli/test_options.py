@@ -1,5 +1,6 @@
 """Parameters that are written once: the command, the estimator and the model file have them alike."""
 
+import inspect
 import json
 import re
 from dataclasses import fields
@@ -18,8 +19,8 @@ COMMANDS = get_command(app).commands
 
 @pytest.mark.parametrize(("options", "estimator"), [(RerankerOptions, Reranker), (FusionOptions, ScoreFusion)])
 def test_every_parameter_is_said_in_the_docstring_and_in_its_order(options, estimator):
-    told = re.search(r"Parameters\n +-+\n(.*?)\n\n +Attributes", estimator.__doc__, re.S)[1]
-    named = [name for line in re.findall(r"^    (\w[\w, ]*) :? ?", told, re.M) for name in line.split(", ")]
+    told = re.search(r"Parameters\n-+\n(.*?)\n\nAttributes", inspect.cleandoc(estimator.__doc__), re.S)[1]
+    named = [name for line in re.findall(r"^(\w[\w, ]*) :? ?", told, re.M) for name in line.split(", ")]
     own = {each.name: each.default for each in fields(options)}
     assert own.keys() <= set(named) and estimator().get_params(deep=False) == own
 

@@ -358,14 +358,21 @@ def test_a_fusion_that_found_nothing_relevant_scores_0():
 
 @pytest.mark.parametrize(
     ("stat", "theirs"),
-    [("ndcg@10", "nDCG@10"), ("ap", "AP"), ("recall@5", "R@5"), ("rr", "RR"), ("precision@5", "P@5")],
+    [
+        ("ndcg@10", ir_measures.nDCG @ 10),
+        ("ap", ir_measures.AP),
+        ("recall@5", ir_measures.R @ 5),
+        ("rr", ir_measures.RR),
+        ("precision@5", ir_measures.P @ 5),
+    ],
+    ids=str,
 )
 def test_the_statistic_is_that_of_the_evaluators_of_the_field(stat, theirs):
     runs, qrels = naive.made(5, (1.0, 0.5), seed=8, kept=12)
     options = {"gain": "linear", "cv": 2, "radius": 0.3, "normalise": "z", "node_limit": 0}
     found = ScoreFusion(stat, **options, **QUICK).fit(runs, qrels)
     assert found.result_.bound >= found.result_.value
-    value = ir_measures.calc_aggregate([ir_measures.parse_measure(theirs)], qrels, found.fuse(runs))
+    value = ir_measures.calc_aggregate([theirs], qrels, found.fuse(runs))
     count = 5 if stat == "precision@5" else 1  # hits, where the field has their share
     assert [count * one for one in value.values()] == [pytest.approx(found.result_.statistic, abs=1e-9)]
     assert found.score(runs, qrels) == pytest.approx(found.result_.statistic, abs=1e-12)

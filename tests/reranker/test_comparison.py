@@ -53,7 +53,7 @@ def held_out(X, y, fitted, places, folds=5, like=None):
         scores = fitted(X[split.train], y[split.train])(X[split.test])
         if like is not None:
             own = np.sort(like(X[split.train], y[split.train])(X[split.test]))
-            scores = own[rankdata(scores, "ordinal") - 1]
+            scores = own[rankdata(scores, "ordinal").astype(int) - 1]
         joint[split.test] = scores
     return float(hits(joint, y, places))
 
