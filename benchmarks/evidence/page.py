@@ -244,8 +244,9 @@ Tables, statistics, methods and aims were fixed before anything was measured: {l
 3. It is behind tuned LightGBM by no more than the interval of the mean.
 
 The rule by which the choice takes a first stage was changed once, after 62 of the cells had been seen: one that leads
-is taken if it leads clearly by AUC ([0026](decisions/0026-choice-by-held-out-rows.md)). 24 tables that are not among
-these say what that is worth (`python -m benchmarks.rules`), and all cells by precision were measured anew.
+is taken if it leads clearly by AUC ([0026](decisions/0026-choice-by-held-out-rows.md)). It was chosen among a
+dozen rules on 24 tables that are not among these (`python -m benchmarks.rules`), and all cells by precision were
+measured anew.
 
 Ten tables are in [FOLDER](papers.md#data-of-the-benchmarks). On five more a linear score is wrong: two ways to fail,
 cuts of two columns and an interaction are drawn anew for each split, {ROWS} rows to learn from and {LISTS} lists of as

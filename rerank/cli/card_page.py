@@ -71,11 +71,11 @@ def _how_good(
         + (f"; with tied rows against the relevant ones it is {four(least)}." if least < value else "."),
     ]
     good: list[Part] = [text(*told)]
-    if fitted is not None:
-        seen = (
-            [] if own else [text("The number on these rows is evidence only if the fit has not seen them.", small=True)]
-        )
-        good = [text(fitted), *good] if own else [*good, text(fitted), *seen]
+    if fitted is not None and own:
+        good = [text(fitted), *good]
+    elif fitted is not None:
+        seen = "The number on these rows is evidence only if the fit has not seen them."
+        good += [text(fitted), text(seen, small=True)]
     return good, {"value": value, "gini": both, "ks": ks}
 
 

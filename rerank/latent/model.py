@@ -54,9 +54,8 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
         "warp" is the loss of Weston et al. instead, see :mod:`rerank.latent.kernels.steps`.
     alpha : float, optional
         Strength of the penalty, which grows with the number of records, as the loss does. Default: 5 over the mean
-        number of records of a user; where that is more than 0.15, at most two thirds of the penalty at which the last
-        factor would vanish (:mod:`rerank.latent.penalty`), or 0.15 if that is less, or with "warp".
-        ``partial_fit`` keeps it.
+        number of records of a user, with a cap: two thirds of the penalty at which the last factor would vanish
+        (:mod:`rerank.latent.penalty`), but no less than 0.15; with "warp" the cap is 0.15. ``partial_fit`` keeps it.
     learning_rate : float, default 0.3
         Root mean square of a row's first step, with AdaGrad.
     decay : float, default 10.0

@@ -199,13 +199,15 @@ class Evidence:
         asked = f"more than {bar}" if self.safeguard else "more than 0"
         if self.chosen is None:
             tried = " that was tried" if None in self.values else ""
-            areas = ", nor leads and is clearly ahead by AUC, which all pairs of rows decide" if self.auc_leads else ""
+            areas = (
+                ", and none that leads is as clearly ahead by AUC, which all pairs of rows decide"
+                if self.auc_leads
+                else ""
+            )
             return f"No option{tried} leads {self.null} by {asked}{areas}."
         if self._by_auc(self.chosen):
-            area, ends = (
-                self.auc_leads[self.chosen],
-                interval(self.auc_leads[self.chosen], self.auc_errors[self.chosen]),
-            )
+            area = self.auc_leads[self.chosen]
+            ends = interval(area, self.auc_errors[self.chosen])
             told = "" if ends is None else f" (95 % interval {ends[0]:+.3g} to {ends[1]:+.3g})"
             return (
                 f"Its lead is within {bar}, but by AUC, which all pairs of rows decide, it leads {self.null} by "

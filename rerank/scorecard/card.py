@@ -277,7 +277,7 @@ class Card(Readable):
         if self.spread is None and self.pooled:
             how = "do not count that these rows chose the card; those of a fit with validation bootstrap do."
         elif self.spread is None:
-            how = "are of the rows of each total alone, wider since these rows chose the card."
+            how = "are of the rows of each total alone, which makes them wider: these rows chose the card."
         return (
             f"A risk is (relevant + {relevant / rows:.3g}) / (rows + 1), one row more with the share of all rows, for "
             f"neighbouring totals together where shares would fall. Intervals {how}"

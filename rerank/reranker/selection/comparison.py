@@ -6,7 +6,7 @@ Each method is a first stage that nothing corrects, so that it is fitted, timed 
 import importlib
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Self
@@ -31,7 +31,7 @@ from rerank.reranker.evidence import interval, short
 from rerank.reranker.first_stage import fitted, memorises, name_of
 from rerank.reranker.options import Params
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt, placed
-from rerank.reranker.selection.options import FEW, FEW_RADIUS, MARGIN, SAFEGUARD, SMALL, STRONG, WINDOW, Lead
+from rerank.reranker.selection.options import FEW, FEW_RADIUS, MARGIN, SAFEGUARD, SMALL, STRONG, WINDOW, Lead, clearest
 from rerank.reranker.selection.reranker_cv import RerankerCV
 from rerank.statistics import fitted_statistic, parse
 
@@ -473,18 +473,13 @@ class _MethodTrial:
         in_use = IN_USE.format("")
         null = min(values, key=lambda name: -1 if name.startswith(in_use) else ranks.get(name, len(ranks)))
         leads = {name: self._lead(name, null) for name in values if name != null}
-
-        def take(name: str, why: str) -> tuple[str, str]:
-            has = f"Take {name}: it has {statistic} {short(values[name])} on held-out rows, {null} has"
-            return name, f"{has} {short(values[null])}, and {why}."
-
-        best = max(leads, key=lambda name: leads[name].less(SAFEGUARD), default=null)
-        if leads and leads[best].less(SAFEGUARD) > 0:
-            return take(best, f"no method has a clearer lead ({_ends(leads[best])})")
-        areas = self._by_auc([name for name, lead in leads.items() if lead.lead > 0], null)
-        best = max(areas, key=lambda name: areas[name].less(SAFEGUARD), default=null)
-        if areas and areas[best].less(SAFEGUARD) > 0:
-            return take(best, f"by AUC, which all pairs of rows decide, it leads clearly ({_ends(areas[best])})")
+        areas = self._by_auc(leads, null)
+        if (best := clearest(leads, areas, SAFEGUARD)) is not None:
+            why = f"no method has a clearer lead ({_ends(leads[best])})"
+            if not leads[best].less(SAFEGUARD) > 0:
+                why = f"by AUC, which all pairs of rows decide, it leads clearly ({_ends(areas[best])})"
+            has = f"Take {best}: it has {statistic} {short(values[best])} on held-out rows, {null} has"
+            return best, f"{has} {short(values[null])}, and {why}."
         said = f"Take {null}: it has {statistic} {short(values[null])} on held-out rows"
         if not leads:
             return null, f"Take {null}: nothing else was tried."
@@ -495,7 +490,7 @@ class _MethodTrial:
             has = f"no method has more; {most} has {short(values[most])}"
         return null, f"{said}, and {has} ({_ends(leads[most])})."
 
-    def _by_auc(self, names: Sequence[str], null: str) -> dict[str, Lead]:
+    def _by_auc(self, names: Iterable[str], null: str) -> dict[str, Lead]:
         """The leads by AUC of these methods, corrections aside, where AUC is asked."""
         judge, guards = self._judge.by_auc, {method.name for method in self.methods if method.over}
         return {} if judge is None else {name: self._lead(name, null, judge) for name in names if name not in guards}

@@ -20,6 +20,7 @@ from rerank.reranker.options import RENAMED, Params, RerankerOptions, may_correc
 from rerank.statistics import parse
 
 Base = TypeVar("Base", bound=RerankerOptions)
+Key = TypeVar("Key")
 
 SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+head40", "logistic+balanced")
 """Simple first stages that are tried beside logistic regression, and named beside any other first stage."""
@@ -212,8 +213,8 @@ def best_of(
     by_auc: Mapping[int, Lead] = MappingProxyType({}),
 ) -> int | None:
     """The option with the largest lead less ``safeguard`` standard errors, if above 0, of equal ones the smaller
-    correction. Else, of the first stages that lead, the one with the largest lead ``by_auc`` less so many errors, if
-    above 0. None keeps the first stage, as ``inf`` does. ``-inf``, or nothing to lead, takes the largest statistic.
+    correction; else the :func:`clearest` one ``by_auc``. None keeps the first stage, as ``inf`` does. ``-inf``, or
+    nothing to lead, takes the largest statistic.
     """
     able = [k for k, option in enumerate(options) if not option.rival and not math.isnan(leads[k].value)]
     if not able:
@@ -222,9 +223,15 @@ def best_of(
         return max(able, key=lambda k: (leads[k].value, -options[k].radius))
     if safeguard == math.inf:
         return None
-    best = max(able, key=lambda k: (leads[k].less(safeguard), -options[k].radius))
-    if leads[best].less(safeguard) > 0:
-        return best
-    areas = {k: by_auc[k].less(safeguard) for k in able if k in by_auc and leads[k].lead > 0}
-    best = max(areas, key=areas.__getitem__, default=best)
-    return best if areas.get(best, 0.0) > 0 else None
+    return clearest({k: leads[k] for k in sorted(able, key=lambda k: options[k].radius)}, by_auc, safeguard)
+
+
+def clearest(leads: Mapping[Key, Lead], by_auc: Mapping[Key, Lead], safeguard: float) -> Key | None:
+    """What has the largest lead less ``safeguard`` standard errors, if above 0; else, of what leads at all, what has
+    the largest lead ``by_auc`` less as many, if above 0 (docs/decisions/0026). Of equal ones the first.
+    """
+    for some in (leads, {key: by_auc[key] for key, lead in leads.items() if key in by_auc and lead.lead > 0}):
+        best = max(some, key=lambda key: some[key].less(safeguard), default=None)
+        if best is not None and some[best].less(safeguard) > 0:
+            return best
+    return None
